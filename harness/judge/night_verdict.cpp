@@ -133,7 +133,7 @@ bool says_what_the_median_says(const CellVerdict& cell, const MetricVerdict& met
 }
 
 // Pairs can say nothing about a shift of the control. An equal engine confirms what the probe explains.
-NightFinding without_pairs(const Finding& finding, const NoPair* reason) {
+NightFinding answer_without_pairs(const Finding& finding, const NoPair* reason) {
   const bool environment = finding.kind == FindingKind::environment;
   if (environment && reason == nullptr) return {finding, Confirmation::not_needed, finding.detail};
   const auto& without = reason == nullptr ? kNotCompared : *reason;
@@ -191,7 +191,7 @@ std::vector<NightFinding> weigh_findings(const std::vector<Finding>& screened,
       continue;
     }
     const auto reason = no_pairs.find(question_of(finding));
-    out.push_back(without_pairs(finding, reason == no_pairs.end() ? nullptr : &reason->second));
+    out.push_back(answer_without_pairs(finding, reason == no_pairs.end() ? nullptr : &reason->second));
   }
   for (auto& finding : out) {
     const auto changed = libraries.find(question_of(finding.finding));

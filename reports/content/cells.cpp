@@ -25,4 +25,18 @@ Cell id_cell(const std::string& id) {
   return {id.substr(0, kDigits), Value(id)};
 }
 
+Cell count_cell(std::int64_t value) {
+  return {std::to_string(value), Value(value)};
+}
+
+Cell number_cell(const std::optional<double>& value) {
+  if (!value) return {kNothing, Value()};
+  return {format_number(*value), Value(*value)};
+}
+
+Cell bytes_cell(std::int64_t bytes) {
+  if (bytes == 0) return {kNothing, Value()};
+  return {human_bytes(bytes), Value(bytes)};
+}
+
 }  // namespace perfbench::reports

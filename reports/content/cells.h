@@ -1,6 +1,8 @@
+// Cells and values that several documents have.
 #pragma once
 
 #include <cmath>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -19,5 +21,10 @@ Cell id_cell(const std::string& id);
 inline nlohmann::ordered_json or_null(const std::optional<double>& value) {
   return value && std::isfinite(*value) ? nlohmann::ordered_json(*value) : nlohmann::ordered_json();
 }
+
+// Numbers as cells.
+Cell count_cell(std::int64_t value);
+Cell number_cell(const std::optional<double>& value);  // four digits; empty without one
+Cell bytes_cell(std::int64_t bytes);                   // empty for 0
 
 }  // namespace perfbench::reports

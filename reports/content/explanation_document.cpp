@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "reports/content/cells.h"
 #include "reports/content/peak_blocks.h"
 #include "reports/content/plan_document.h"
 #include "reports/render/format/number.h"
@@ -30,13 +31,10 @@ Column number_column(const char* title, const char* key) {
   return {.title = title, .key = key, .align = Align::right};
 }
 
-Cell number_cell(int64_t number) {
-  return {std::to_string(number), number};
-}
-Cell bytes_cell(int64_t bytes) {
+Cell size_cell(int64_t bytes) {
   return {human_bytes(bytes), bytes};
 }
-Cell count_cell(int64_t count) {
+Cell large_count_cell(int64_t count) {
   return {count_text(count), count};
 }
 Cell share_cell(int64_t part, int64_t whole) {
@@ -45,7 +43,7 @@ Cell share_cell(int64_t part, int64_t whole) {
   return {format_percent(share), share};
 }
 
-void add_section(Document& out, const char* title, Table table) {
+void add_explained(Document& out, const char* title, Table table) {
   out.add(Heading{.level = kSection, .text = title});
   if (table.rows.empty()) {
     out.add(Paragraph{.text = "none"});
@@ -105,7 +103,7 @@ Table memory_table(const PlannedCell& planned) {
               .rows = {}};
   const auto& counts = *planned.counts;
   const auto add = [&](std::string_view part, int64_t bytes, std::string_view meaning) {
-    table.rows.push_back({.cells = {std::string(part), bytes_cell(bytes),
+    table.rows.push_back({.cells = {std::string(part), size_cell(bytes),
                                     share_cell(bytes, planned.memory_available_bytes), std::string(meaning)}});
   };
   std::map<std::string, int64_t> of_scope;
@@ -163,8 +161,8 @@ Table intermediates_table(const spec::DryCounts& counts) {
     const auto here = alive(counts.largest, {name, name + std::string(spec::kFetched)});
     const auto there = alive(on_host, {name + std::string(spec::kOnHost)});
     table.rows.push_back(
-        {.cells = {kind.value, kind.tensor, place_text(kind.place), bytes_cell(kind.bytes), number_cell(kind.times),
-                   number_cell(here.tensors), bytes_cell(here.bytes), bytes_cell(there.bytes)}});
+        {.cells = {kind.value, kind.tensor, place_text(kind.place), size_cell(kind.bytes), count_cell(kind.times),
+                   count_cell(here.tensors), size_cell(here.bytes), size_cell(there.bytes)}});
   }
   return table;
 }
@@ -172,11 +170,11 @@ Table intermediates_table(const spec::DryCounts& counts) {
 Row alternative_row(const std::string& change, const PlannedCell& planned) {
   const auto& run = planned.cell.run;
   const auto& counts = *planned.counts;
-  return {.cells = {change, bytes_cell(planned.memory_needed_bytes),
-                    bytes_cell(std::max<int64_t>(planned.memory_available_bytes - planned.memory_needed_bytes, 0)),
+  return {.cells = {change, size_cell(planned.memory_needed_bytes),
+                    size_cell(std::max<int64_t>(planned.memory_available_bytes - planned.memory_needed_bytes, 0)),
                     share_cell(counts.flops.rematerialised_flops, counts.flops.executed_flops()),
-                    number_cell(run.mesh.devices()), bytes_cell(sent_bytes(counts)), bytes_cell(counts.offloaded_bytes),
-                    number_cell(run.grad_accum), number_cell(run.microbatch())}};
+                    count_cell(run.mesh.devices()), size_cell(sent_bytes(counts)), size_cell(counts.offloaded_bytes),
+                    count_cell(run.grad_accum), count_cell(run.microbatch())}};
 }
 
 // The cell itself first: what a change costs is the difference.
@@ -206,8 +204,8 @@ void add_alternatives(Document& out, const Explanation& explanation) {
   const auto& cell = explanation.cell;
   if (cell.memory_available_bytes == 0) return;
   const bool fits = cell.state == PlanState::feasible;
-  add_section(out, fits ? "Policies that compute less again, and fit" : "Nearest cells that fit",
-              alternatives_table(explanation));
+  add_explained(out, fits ? "Policies that compute less again, and fit" : "Nearest cells that fit",
+                alternatives_table(explanation));
   const auto found = explanation.alternatives.size();
   if (explanation.smallest) {
     out.add(
@@ -245,8 +243,8 @@ Table collectives_table(const std::vector<spec::AxisTraffic>& traffic) {
                           number_column("Sent", "sent_bytes")},
               .rows = {}};
   for (const auto& entry : traffic) {
-    table.rows.push_back({.cells = {entry.axis, entry.collective, number_cell(entry.messages),
-                                    bytes_cell(entry.payload_bytes), bytes_cell(entry.sent_bytes)}});
+    table.rows.push_back({.cells = {entry.axis, entry.collective, count_cell(entry.messages),
+                                    size_cell(entry.payload_bytes), size_cell(entry.sent_bytes)}});
   }
   return table;
 }
@@ -267,14 +265,14 @@ Table stages_table(const spec::DryCounts& counts) {
   for (const auto& stage : counts.stages) {
     const auto name = fmt::format("{}{}", stage.stage, stage.rank == counts.rank ? " (most)" : "");
     table.rows.push_back({.cells = {{name, stage.stage},
-                                    number_cell(stage.rank),
-                                    number_cell(stage.layers),
-                                    bytes_cell(spec::needed_bytes(stage)),
-                                    bytes_cell(stage.peak.weights_bytes),
-                                    bytes_cell(stage.peak.activations_bytes),
-                                    bytes_cell(stage.peak.gathered_bytes),
-                                    count_cell(stage.flops.model_flops()),
-                                    count_cell(stage.flops.rematerialised_flops),
+                                    count_cell(stage.rank),
+                                    count_cell(stage.layers),
+                                    size_cell(spec::needed_bytes(stage)),
+                                    size_cell(stage.peak.weights_bytes),
+                                    size_cell(stage.peak.activations_bytes),
+                                    size_cell(stage.peak.gathered_bytes),
+                                    large_count_cell(stage.flops.model_flops()),
+                                    large_count_cell(stage.flops.rematerialised_flops),
                                     traffic_text(stage.traffic)}});
   }
   return table;
@@ -289,8 +287,8 @@ Table stage_tensors_table(const spec::DryCounts& counts) {
               .rows = {}};
   for (const auto& stage : counts.stages) {
     for (const auto& group : stage.largest) {
-      table.rows.push_back({.cells = {number_cell(stage.stage), number_cell(stage.rank), group.scope, group.name,
-                                      number_cell(group.tensors), bytes_cell(group.bytes),
+      table.rows.push_back({.cells = {count_cell(stage.stage), count_cell(stage.rank), group.scope, group.name,
+                                      count_cell(group.tensors), size_cell(group.bytes),
                                       share_cell(group.bytes, stage.peak.total_bytes)}});
     }
   }
@@ -334,21 +332,21 @@ Document explanation_document(const Explanation& explanation) {
   if (!planned.counts || planned.counts->peak.total_bytes == 0) return out;
   const auto& counts = *planned.counts;
   add_summary(out, planned);
-  add_section(out, "Memory of that device at the peak", memory_table(planned));
+  add_explained(out, "Memory of that device at the peak", memory_table(planned));
   out.add(stages_chart(planned));
   if (auto course = course_chart(counts); !course.series[0].points.empty()) out.add(std::move(course));
   add_alternatives(out, explanation);
-  add_section(out, "Values that a layer's backward pass reads", intermediates_table(counts));
-  add_section(out, "Tensors alive at the peak", tensors_table(counts));
+  add_explained(out, "Values that a layer's backward pass reads", intermediates_table(counts));
+  add_explained(out, "Tensors alive at the peak", tensors_table(counts));
   out.add(Note{fmt::format("In all {} bytes.", counts.peak.total_bytes)});
   if (!counts.stages.empty()) {
-    add_section(out, "Stages", stages_table(counts));
+    add_explained(out, "Stages", stages_table(counts));
     out.add(
         Note{fmt::format("Were they equal, {:.1f} % of their time would be waiting.", 100 * counts.bubble_fraction)});
-    add_section(out, "Largest tensors at the peak of each stage", stage_tensors_table(counts));
+    add_explained(out, "Largest tensors at the peak of each stage", stage_tensors_table(counts));
   }
-  add_section(out, "FLOP of one device and step", amounts("flops", "flops", counts.flops, count_cell));
-  add_section(out, "Collectives of one device and step", collectives_table(counts.traffic));
+  add_explained(out, "FLOP of one device and step", amounts("flops", "flops", counts.flops, count_cell));
+  add_explained(out, "Collectives of one device and step", collectives_table(counts.traffic));
   return out;
 }
 

@@ -1,6 +1,7 @@
 // Lists of what perfbench knows without a database: its data files, and its metrics.
 #include <utility>
 
+#include "reports/content/cells.h"
 #include "reports/content/list_document.h"
 #include "reports/content/listed_table.h"
 #include "reports/render/format/number.h"

@@ -23,7 +23,7 @@ namespace {
 
 using harness::Visit;
 
-Tone tone_of(harness::AttemptState state) {
+Tone tone_of_attempt_state(harness::AttemptState state) {
   if (state == harness::AttemptState::ok) return Tone::plain;
   const bool was_known = state == harness::AttemptState::infeasible || state == harness::AttemptState::excluded;
   return was_known ? Tone::doubtful : Tone::bad;
@@ -33,7 +33,7 @@ Cell state_cell(const harness::ListedRun& run) {
   const std::string state(spec::enum_name(run.state));
   const bool mixed = run.finished > 0 && run.finished < run.attempts;
   return {mixed ? state + " (" + std::to_string(run.finished) + " of " + std::to_string(run.attempts) + ")" : state,
-          Value(state), tone_of(run.state)};
+          Value(state), tone_of_attempt_state(run.state)};
 }
 
 Cell tags_cell(const std::vector<std::string>& tags) {

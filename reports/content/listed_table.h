@@ -66,9 +66,4 @@ class ListedTable {
   bool had_more_ = false;
 };
 
-// Numbers as cells.
-Cell count_cell(std::int64_t value);
-Cell number_cell(const std::optional<double>& value);  // four digits; empty without one
-Cell bytes_cell(std::int64_t bytes);                   // empty for 0
-
 }  // namespace perfbench::reports

@@ -101,7 +101,7 @@ Table table_of(const char* key, std::initializer_list<const char*> titles, std::
   return table;
 }
 
-Cell state_cell(PlanState state) {
+Cell plan_state_cell(PlanState state) {
   const auto tone = state == PlanState::failed     ? Tone::bad
                     : state == PlanState::feasible ? Tone::plain
                                                    : Tone::doubtful;
@@ -121,8 +121,9 @@ void add_choice(Row& row, const PlannedCell& planned) {
   }
 }
 
-Row row_of(const PlannedCell& planned, std::size_t columns) {
-  Row row{.cells = {label_of(planned), state_cell(planned.state), std::to_string(planned.cell.run.mesh.devices())}};
+Row plan_row(const PlannedCell& planned, std::size_t columns) {
+  Row row{
+      .cells = {label_of(planned), plan_state_cell(planned.state), std::to_string(planned.cell.run.mesh.devices())}};
   const bool counted = planned.counts && planned.counts->peak.total_bytes > 0;
   if (counted) {
     const auto& counts = *planned.counts;
@@ -160,7 +161,7 @@ Document plan_document(const std::string& matrix, const std::vector<PlannedCell>
                         2);
   table.columns.push_back({.title = "Sent/step", .key = "Sent/step", .audience = Audience::people});
   table.rows.reserve(plan.size());
-  for (const auto& planned : plan) table.rows.push_back(row_of(planned, table.columns.size()));
+  for (const auto& planned : plan) table.rows.push_back(plan_row(planned, table.columns.size()));
   if (std::any_of(plan.begin(), plan.end(), had_a_choice)) {
     table.columns.push_back({.title = "bf16 weights", .key = "bf16_weights", .audience = Audience::people});
     for (std::size_t i = 0; i < plan.size(); ++i) add_choice(table.rows[i], plan[i]);

@@ -27,7 +27,7 @@ std::string short_id(const RunView& view) {
 }
 
 // "3f09ac12d4e5", of one attempt "3f09ac12d4e5/2".
-std::string name_of(const RunView& view) {
+std::string shown_name(const RunView& view) {
   if (view.named.means == harness::NameMeans::run) return short_id(view);
   return short_id(view) + "/" + std::to_string(view.named.attempts.front().attempt);
 }
@@ -66,7 +66,7 @@ std::vector<Column> run_columns() {
 
 Row run_row(const RunView& view, const harness::ViewedSubject& subject) {
   const auto& newest = view.attempts.back().attempt;
-  return {.cells = {Cell(name_of(view), Value(view.named.run_id)), newest.matrix, newest.cell, subject.name,
+  return {.cells = {Cell(shown_name(view), Value(view.named.run_id)), newest.matrix, newest.cell, subject.name,
                     count_cell(subject.attempts), count_cell(subject.finished), subject.started_utc,
                     id_cell(subject.subject.git_commit)}};
 }
@@ -218,7 +218,7 @@ std::optional<std::string> reproducing_command(const RunView& view) {
   });
   if (can_be == view.attempts.rend()) return std::nullopt;
   const bool is_found = view.runs == harness::runs_folder({}, view.db);  // by its name
-  return "perfbench reproduce " + (is_found ? name_of(view) : shell_word(can_be->evidence->string())) + " --db " +
+  return "perfbench reproduce " + (is_found ? shown_name(view) : shell_word(can_be->evidence->string())) + " --db " +
          shell_word(view.db.string());
 }
 
@@ -228,7 +228,7 @@ void note_other_subjects(Document& out, const RunView& view, std::size_t shown) 
   for (std::size_t i = 0; i < view.subjects.size(); ++i) {
     if (i != shown) others += (others.empty() ? "" : "; ") + view.subjects[i].name;
   }
-  if (!others.empty()) out.add(Note{name_of(view) + "@SUBJECT shows another subject of that run: " + others + "."});
+  if (!others.empty()) out.add(Note{shown_name(view) + "@SUBJECT shows another subject of that run: " + others + "."});
   if (!view.named.left_out.empty()) out.add(Note{view.named.left_out + "."});
 }
 
@@ -236,7 +236,7 @@ void note_other_subjects(Document& out, const RunView& view, std::size_t shown) 
 
 Document run_document(const RunView& view) {
   Document out;
-  out.add(Heading{.level = 1, .text = "Run " + name_of(view)});
+  out.add(Heading{.level = 1, .text = "Run " + shown_name(view)});
   out.add(run_table(view));
   if (!view.named.left_out.empty()) out.add(Note{view.named.left_out + "."});
   add_section(out, "Attempts", attempts_table(view));
@@ -261,7 +261,7 @@ Document run_document(const RunView& view) {
 
 Document difference_document(const harness::RunDifference& difference) {
   Document out;
-  out.add(Heading{.level = 1, .text = name_of(difference.left) + " beside " + name_of(difference.right)});
+  out.add(Heading{.level = 1, .text = shown_name(difference.left) + " beside " + shown_name(difference.right)});
   Table runs{.key = "runs", .columns = run_columns(), .rows = {}};
   runs.columns.push_back({.title = "trace", .key = "trace"});
   const std::pair<const RunView*, std::size_t> sides[] = {{&difference.left, difference.left_subject},
@@ -272,9 +272,9 @@ Document difference_document(const harness::RunDifference& difference) {
   }
   out.add(std::move(runs));
   for (const auto& [view, subject] : sides) note_other_subjects(out, *view, subject);
-  const bool alike = name_of(difference.left) == name_of(difference.right);
+  const bool alike = shown_name(difference.left) == shown_name(difference.right);
   const auto title = [alike](const RunView& view, std::size_t subject) {
-    return name_of(view) + (alike ? "@" + view.subjects[subject].name : "");
+    return shown_name(view) + (alike ? "@" + view.subjects[subject].name : "");
   };
   const Column left{.title = title(difference.left, difference.left_subject), .key = "left"};
   const Column right{.title = title(difference.right, difference.right_subject), .key = "right"};

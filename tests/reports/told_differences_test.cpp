@@ -14,8 +14,8 @@ using testing::HasSubstr;
 using testing::Not;
 
 // Two rows that `remat` tells apart, too.
-Report two_rows(const std::string& field, const std::string& left, const std::string& right) {
-  Report report{.title = "t", .definition = {}, .baseline = {}, .rows = {}, .left_out = {}};
+reports::Report two_rows(const std::string& field, const std::string& left, const std::string& right) {
+  reports::Report report{.title = "t", .definition = {}, .baseline = {}, .rows = {}, .left_out = {}};
   report.rows.resize(2);
   report.rows[0].remat = "none";
   report.rows[1].remat = "full";

@@ -65,7 +65,7 @@ void read_entry(const json& entry, const std::string& pointer, std::vector<Basel
   }
 }
 
-std::vector<BaselineValue> read_document(const std::filesystem::path& file) {
+std::vector<BaselineValue> values_of_document(const std::filesystem::path& file) {
   const auto document = YamlDocument::load(file, "baseline");
   std::vector<BaselineValue> out;
   try {
@@ -185,7 +185,7 @@ std::vector<BaselineValue> read_baseline_file(const std::filesystem::path& file)
   auto extension = file.extension().string();
   std::transform(extension.begin(), extension.end(), extension.begin(),
                  [](unsigned char c) { return std::tolower(c); });
-  return extension == ".csv" ? CsvReader(file).read() : read_document(file);
+  return extension == ".csv" ? CsvReader(file).read() : values_of_document(file);
 }
 
 }  // namespace perfbench::harness

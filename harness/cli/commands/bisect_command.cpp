@@ -18,7 +18,7 @@ void print_step(const BisectStep& step) {
                  step.detail);
 }
 
-ExitCode print_end(const BisectRequest& request, const BisectOutcome& outcome) {
+ExitCode print_bisection_end(const BisectRequest& request, const BisectOutcome& outcome) {
   switch (outcome.end) {
     case BisectEnd::found:
       reports::print("\nfirst bad commit: {} {}\n", outcome.suspects.front().commit, outcome.suspects.front().subject);
@@ -40,7 +40,7 @@ ExitCode print_end(const BisectRequest& request, const BisectOutcome& outcome) {
 
 ExitCode bisect(const BisectRequest& request, const CommandContext& context) {
   Interruption interruption;
-  return print_end(request, bisect_commits(request, context, interruption, print_step));
+  return print_bisection_end(request, bisect_commits(request, context, interruption, print_step));
 }
 
 constexpr const char* kStepGroup = "Pairs of each step";

@@ -73,7 +73,7 @@ ExitCode show_verdict(const ShowOptions& options, const Connection& db) {
 }
 
 // The nights that opened the alert or went on with it, and the pairs that confirmed it.
-ExitCode show_alert(const ShowOptions& options, const Connection& db) {
+ExitCode show_decisions_of_alert(const ShowOptions& options, const Connection& db) {
   const auto alert = find_alert(db, options.run.substr(kAlert.size()));
   auto ids = judgements_of_alert(db, alert.alert_id);
   ids.insert(ids.end(), alert.finding.confirmation.begin(), alert.finding.confirmation.end());
@@ -89,7 +89,7 @@ ExitCode show_run(const ShowOptions& options, const CommandContext& context) {
   const auto db = open_database(options.db, {.mode = OpenMode::read_only});
   if (options.run.starts_with(kVerdict)) return show_verdict(options, db);
   if (!options.cell.empty()) throw InputError("[show] --cell is of a verdict: show verdict:ID --cell LABEL");
-  if (options.run.starts_with(kAlert)) return show_alert(options, db);
+  if (options.run.starts_with(kAlert)) return show_decisions_of_alert(options, db);
   auto view = view_run(db, find_run(db, options.run, "show"), runs_folder(options.runs, options.db),
                        options.full ? Fields::all : Fields::not_default, context);
   view.steps = steps_of(db, view.named);

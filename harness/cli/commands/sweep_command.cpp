@@ -55,7 +55,7 @@ void print_table(const SweepSummary& summary, SweepStore& store, const CommandCo
   }
 }
 
-ExitCode print_plan(const SweepRequest& request, const Installation& installation) {
+ExitCode print_sweep_plan(const SweepRequest& request, const Installation& installation) {
   const auto planned = plan_sweep(request, installation);
   print_document(reports::plan_document(planned.matrix, planned.cells), reports::DocumentFormat::text,
                  {.width = {}, .full = !reports::is_terminal(stdout)});
@@ -64,7 +64,7 @@ ExitCode print_plan(const SweepRequest& request, const Installation& installatio
 
 ExitCode sweep(SweepArguments& args, const CommandContext& context) {
   args.request.on_failure = args.fail_fast ? OnFailure::stop : OnFailure::keep_going;
-  if (args.dry_run) return print_plan(args.request, context);
+  if (args.dry_run) return print_sweep_plan(args.request, context);
   Interruption interruption;  // before any thread, so that all of them inherit its mask
   SweepStore store(args.request.db);
   const auto summary = sweep_matrix(args.request, context, store, interruption);

@@ -21,7 +21,7 @@ struct ExportOptions {
   std::filesystem::path file;
 };
 
-struct ImportOptions {
+struct TransferOptions {
   std::filesystem::path db = "perf.db";
   std::vector<std::filesystem::path> files;
   std::uint64_t unpacked_limit_bytes = 0;  // 0: by the size of the file
@@ -47,7 +47,7 @@ void print_counts(const std::filesystem::path& file, const ImportCounts& tables)
   reports::print("\n");
 }
 
-ExitCode import_files(const ImportOptions& options) {
+ExitCode import_files(const TransferOptions& options) {
   auto code = ExitCode::fine;
   for (const auto& file : options.files) {
     try {
@@ -85,7 +85,7 @@ void add_export(CLI::App& app, CommandContext& context) {
 
 void add_import(CLI::App& app, CommandContext& context) {
   auto* command = app.add_subcommand("import", "Files of `perfbench export` into a database");
-  auto options = std::make_shared<ImportOptions>();
+  auto options = std::make_shared<TransferOptions>();
   add_db_option(*command, options->db, "database, made if it does not exist");
   add_path(*command, "FILE", options->files, PathIs::file, "what is there already is left alone")->required();
   add_amount(

@@ -27,7 +27,7 @@ struct FreeDecompressor {
   void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); }
 };
 
-std::size_t check(std::size_t code) {
+std::size_t check_stream(std::size_t code) {
   if (ZSTD_isError(code) != 0) throw ZstdError(std::string("zstd: ") + ZSTD_getErrorName(code));
   return code;
 }
@@ -46,7 +46,7 @@ void zstd_compress(const ByteSource& source, const ByteSink& sink) {
     bool taken = false;  // all of `in`, and at the end all that was held back
     while (!taken) {
       ZSTD_outBuffer output{out.data(), out.size(), 0};
-      const auto left = check(ZSTD_compressStream2(context.get(), &output, &input, mode));
+      const auto left = check_stream(ZSTD_compressStream2(context.get(), &output, &input, mode));
       sink({out.data(), output.pos});
       taken = mode == ZSTD_e_end ? left == 0 : input.pos == input.size;
     }
@@ -65,7 +65,7 @@ void zstd_decompress(const ByteSource& source, const ByteSink& sink) {
     while (more) {
       if (wanted == 0 && input.pos < input.size) throw ZstdError("zstd: something follows the frame");
       ZSTD_outBuffer output{out.data(), out.size(), 0};
-      wanted = check(ZSTD_decompressStream(context.get(), &output, &input));
+      wanted = check_stream(ZSTD_decompressStream(context.get(), &output, &input));
       sink({out.data(), output.pos});
       more = input.pos < input.size || (output.pos == output.size && wanted != 0);
     }
@@ -111,18 +111,18 @@ class FileBytes {
 
 class FileSink {
  public:
-  explicit FileSink(const fs::path& file) : file_(file), out_(file, std::ios::binary) { check(); }
+  explicit FileSink(const fs::path& file) : file_(file), out_(file, std::ios::binary) { check_stream(); }
   void write(std::string_view bytes) {
     out_.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    check();
+    check_stream();
   }
   void close() {
     out_.close();
-    check();
+    check_stream();
   }
 
  private:
-  void check() const {
+  void check_stream() const {
     if (!out_) throw std::runtime_error("writing " + file_.string() + " failed: " + std::strerror(errno));
   }
   fs::path file_;

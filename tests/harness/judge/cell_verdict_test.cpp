@@ -471,7 +471,7 @@ TEST(Overall, IsTheWorst) {
   EXPECT_EQ(overall(verdicts_of({cell(Verdict::same), cell(Verdict::inconclusive)})), Verdict::inconclusive);
   EXPECT_EQ(overall(verdicts_of({cell(Verdict::same), cell(Verdict::improved)})), Verdict::improved);
   EXPECT_EQ(overall(verdicts_of({cell(Verdict::same)})), Verdict::same);
-  EXPECT_EQ(overall(verdicts_of({})), Verdict::inconclusive);
+  EXPECT_EQ(overall(verdicts_of(std::vector<CellVerdict>())), Verdict::inconclusive);
   EXPECT_EQ(overall(verdicts_of({cell(Verdict::same), {.label = "without a pair"}})), Verdict::inconclusive);
 }
 

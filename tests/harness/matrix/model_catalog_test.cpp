@@ -18,14 +18,14 @@ namespace {
 
 using ::testing::HasSubstr;
 
-const ModelCatalog& catalog() {
+const ModelCatalog& shipped_catalog() {
   static const ModelCatalog kCatalog(PERFBENCH_SOURCE_DIR);
   return kCatalog;
 }
 
 std::string model_error(const std::string& name) {
   try {
-    catalog().model(name);
+    shipped_catalog().model(name);
   } catch (const spec::SpecError& e) {
     return e.what();
   } catch (const InputError& e) {
@@ -39,7 +39,7 @@ class EveryModelFile : public ::testing::TestWithParam<std::string> {};
 // The stated figures were computed from the sources by an independent program, for the large public models also checked
 // against what their authors print.
 TEST_P(EveryModelFile, HasTheStatedParametersAndFlops) {
-  const auto file = catalog().model(GetParam());
+  const auto file = shipped_catalog().model(GetParam());
   EXPECT_EQ(file.model.name, GetParam()) << "the file is named after the model";
   EXPECT_FALSE(file.source.empty());
   const auto counts = spec::count_parameters(file.model);
@@ -63,10 +63,10 @@ std::string test_name(const ::testing::TestParamInfo<std::string>& model) {
   }
   return name;
 }
-INSTANTIATE_TEST_SUITE_P(Models, EveryModelFile, ::testing::ValuesIn(catalog().model_names()), test_name);
+INSTANTIATE_TEST_SUITE_P(Models, EveryModelFile, ::testing::ValuesIn(shipped_catalog().model_names()), test_name);
 
 TEST(ModelCatalog, HoldsTheModelsOfTheReferenceSystemsAndATinyMemberOfEachFamily) {
-  const auto names = catalog().model_names();
+  const auto names = shipped_catalog().model_names();
   EXPECT_GE(names.size(), 97U);
   for (const char* name :
        {"pax-gpt-126m", "pax-glam-64b-64e", "maxtext-llama2-7b", "axlearn-fuji-70B-v3", "torchprime-llama-3.1-405b",
@@ -98,11 +98,11 @@ TEST(ModelCatalog, LoadsAModelByItsPathAndPointsIntoItWhenItIsBroken) {
 }
 
 TEST(ModelCatalog, FindsHardwareByNameAndByTheNamesThatPublishedTablesUse) {
-  EXPECT_EQ(catalog().hardware("h100").name, "h100");
-  EXPECT_EQ(catalog().hardware("H100 80G SXM").name, "h100");
-  EXPECT_EQ(catalog().hardware("a100 80gb sxm").name, "a100-80g");
-  EXPECT_EQ(catalog().hardware("TPU v5e").name, "tpu-v5e");
-  EXPECT_THROW(catalog().hardware("h1000"), spec::SpecError);
+  EXPECT_EQ(shipped_catalog().hardware("h100").name, "h100");
+  EXPECT_EQ(shipped_catalog().hardware("H100 80G SXM").name, "h100");
+  EXPECT_EQ(shipped_catalog().hardware("a100 80gb sxm").name, "a100-80g");
+  EXPECT_EQ(shipped_catalog().hardware("TPU v5e").name, "tpu-v5e");
+  EXPECT_THROW(shipped_catalog().hardware("h1000"), spec::SpecError);
 }
 
 // Dense bf16 peaks as the makers publish them.
@@ -110,18 +110,18 @@ TEST(ModelCatalog, KnowsTheDensePeaks) {
   const std::pair<const char*, double> peaks[] = {{"a100-40g", 312e12},  {"a100-80g", 312e12}, {"h100", 989e12},
                                                   {"h100-pcie", 756e12}, {"h200", 989e12},     {"tpu-v4", 275e12},
                                                   {"tpu-v5e", 197e12},   {"tpu-v5p", 459e12},  {"tpu-v6e", 918e12}};
-  EXPECT_EQ(catalog().hardware_names().size(), std::size(peaks));
+  EXPECT_EQ(shipped_catalog().hardware_names().size(), std::size(peaks));
   for (const auto& [name, peak] : peaks) {
-    EXPECT_EQ(spec::mfu_peak_flops_per_s(catalog().hardware(name), spec::Precision::bf16), peak) << name;
+    EXPECT_EQ(spec::mfu_peak_flops_per_s(shipped_catalog().hardware(name), spec::Precision::bf16), peak) << name;
   }
-  EXPECT_EQ(spec::mfu_peak_flops_per_s(catalog().hardware("h100"), spec::Precision::fp8), 989e12)
+  EXPECT_EQ(spec::mfu_peak_flops_per_s(shipped_catalog().hardware("h100"), spec::Precision::fp8), 989e12)
       << "fp8 runs are held against the bf16 peak";
 }
 
 TEST(ModelCatalog, HasNoAliasThatMeansTwoDevices) {
   std::set<std::string> seen;
-  for (const auto& name : catalog().hardware_names()) {
-    const auto hardware = catalog().hardware(name);
+  for (const auto& name : shipped_catalog().hardware_names()) {
+    const auto hardware = shipped_catalog().hardware(name);
     EXPECT_EQ(hardware.name, name);
     EXPECT_TRUE(seen.insert(hardware.name).second) << hardware.name;
     for (const auto& alias : hardware.aliases) EXPECT_TRUE(seen.insert(alias).second) << alias;

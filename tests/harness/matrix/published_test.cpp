@@ -185,7 +185,7 @@ TEST(Published, GivesNoMfuWhereItIsNotKnownWhatIsTrained) {
   EXPECT_TRUE(mfu_fraction(catalog().row("pax/llama2-7b-sft-bf16"), FlopDefinition::causal));
 }
 
-std::string error_of(const std::string& name) {
+std::string comparison_error_of(const std::string& name) {
   try {
     catalog().row(name);
   } catch (const spec::SpecError& e) {
@@ -195,10 +195,11 @@ std::string error_of(const std::string& name) {
 }
 
 TEST(Published, SuggestsTheNearestRowAndSystem) {
-  EXPECT_THAT(error_of("published:maxtext/llama2-7b-8xh200"), HasSubstr("did you mean 'maxtext/llama2-7b-8xh100'?"));
-  EXPECT_THAT(error_of("published:maxtxt/a"), HasSubstr("did you mean 'maxtext'?"));
-  EXPECT_THAT(error_of("published:nothing"), HasSubstr("axlearn, fms-fsdp, "));
-  EXPECT_THAT(error_of("published:seqax"),
+  EXPECT_THAT(comparison_error_of("published:maxtext/llama2-7b-8xh200"),
+              HasSubstr("did you mean 'maxtext/llama2-7b-8xh100'?"));
+  EXPECT_THAT(comparison_error_of("published:maxtxt/a"), HasSubstr("did you mean 'maxtext'?"));
+  EXPECT_THAT(comparison_error_of("published:nothing"), HasSubstr("axlearn, fms-fsdp, "));
+  EXPECT_THAT(comparison_error_of("published:seqax"),
               AllOf(HasSubstr("must be published:SYSTEM/ID; seqax has:\n  seqax/"), HasSubstr(", seqax/")));
 }
 

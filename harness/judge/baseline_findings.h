@@ -20,7 +20,7 @@ std::vector<LedgerFinding> expired_baselines(const std::vector<Baseline>& ledger
 
 // Cells that improved beyond the margin of their metric: from now on, they may lose all of it again without a verdict
 // against this baseline. Only of baselines made of runs: a published row or another binary is not ours to move.
-// `selection` is what was compared (store/query.h).
+// `selection` is what was compared (harness/store/queries/query.h).
 std::optional<LedgerFinding> refresh_after_improvement(const std::vector<CellComparison>& comparisons,
                                                        const Baseline& baseline, const std::string& selection);
 

@@ -15,7 +15,7 @@ namespace perfbench::harness {
 
 enum class ChangeOf {
   machine_class,  // what ran before and after is not one series
-  other_facts,    // of one class (store/machine_class.h): the series goes on
+  other_facts,    // of one class (harness/evidence/environment_rows.h): the series goes on
 };
 
 // The machine's facts changed from one night of a series to the next.
@@ -36,7 +36,7 @@ enum class ScreenState { steady, shifted, too_few_nights };
 struct ScreenedNight {
   std::size_t night = 0;  // index into the series' nights
   double log = 0;         // of its value, less the control's drift where that was subtracted
-  double leveled = 0;     // the same, moved to the level since the newest known shift (stats/leveling.h)
+  double leveled = 0;     // the same, moved to the level since the newest known shift (harness/stats/screen.h)
 };
 
 // A shift that needs no screen any more: pairs confirmed it, or a person accepted it.

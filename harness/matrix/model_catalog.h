@@ -12,7 +12,7 @@ namespace perfbench::harness {
 
 class ModelCatalog {
  public:
-  // `data_dir` holds workloads/models and workloads/hardware (locate_data_dir of cli/locate.h).
+  // `data_dir` holds workloads/models and workloads/hardware (locate_data_dir of harness/app/installation.h).
   explicit ModelCatalog(std::filesystem::path data_dir);
 
   // A name such as "llama-tiny", or a path: with a '/' or ending in ".yaml", relative to `base_dir` (the folder of the

@@ -49,7 +49,7 @@ class AbProgress {
 };
 
 // Executes the pairs of a comparison: round after round over all cells that are still open, so that a slow drift of the
-// machine hits all of them alike, and within a pair in a random order (compare/pair_order.h). What a run is, where it
+// machine hits all of them alike, and within a pair in a random order (harness/stats/pairs.h). What a run is, where it
 // is kept and what is shown are the caller's.
 struct AbHooks {
   // Executes one side of a cell in a fresh process. A state of `cancelled` ends the comparison.

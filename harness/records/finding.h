@@ -24,7 +24,7 @@ struct SeriesId {
   std::string cell;  // label
   std::string run_id;
   std::string metric;
-  std::string machine;  // its class (store/machine_class.h)
+  std::string machine;  // its class (harness/evidence/environment_rows.h)
 
   template <class Self, class F>
   static void fields(Self& self, F&& f) {

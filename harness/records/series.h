@@ -19,7 +19,7 @@ struct NightPoint {
   std::int64_t started_s = 0;              // of the night, since 1970
   std::int64_t sweep_key = 0;              // of the night in this store: orders those of one second
   std::string only;                        // AttemptRecord::only
-  std::string machine;                     // machine_class (store/machine_class.h)
+  std::string machine;                     // machine_class (harness/evidence/environment_rows.h)
   std::shared_ptr<const Subject> subject;  // never null of a store
   std::shared_ptr<const std::map<std::string, std::string>> facts;  // of one of its runs; never null
   double value = 0;                                                 // exp of the median log over its runs; above 0

@@ -44,7 +44,7 @@ using AlertMessage = std::function<std::string(const AlertGroup&)>;  // the body
 void queue_alerts(Connection& db, const std::vector<Alert>& alerts, const AlertMessage& message,
                   const std::string& now_utc);
 
-// Sends what waits to the webhook of the environment (alerts/webhook.h). Without one nothing is tried and everything
+// Sends what waits to the webhook that the environment names. Without one nothing is tried and everything
 // keeps waiting.
 OutboxReport deliver_alerts(Connection& db);
 

@@ -26,7 +26,7 @@ struct HistoryResult {
 };
 
 // No series where the store has no night that the query asks for. Throws InputError for a metric without direction.
-// `known` shifts are those of the alerts (alerts/alert_rules.h).
+// `known` shifts are those of the alerts (harness/judge/alert_rules.h).
 HistoryResult look_at_history(const Connection& db, const HistoryQuery& query,
                               const std::vector<KnownShift>& known = {}, const ScreenRule& rule = {});
 // "The sweep 2030... is dated 2030-01-01T02:00:00Z, which is in the future, and was not looked at".

@@ -29,7 +29,7 @@ HardwareByName hardware_of(const std::vector<StoredAttempt>& attempts, const Ins
 
 // Which runs a report is of.
 struct TableQuery {
-  std::string selection = "latest";        // parse_selection of store/query.h
+  std::string selection = "latest";        // parse_selection of harness/store/queries/query.h
   std::vector<std::string> matrices = {};  // in place of that the newest sweep of each of these, * globs
   spec::FlopDefinition definition = spec::FlopDefinition::causal;
   std::string baseline = {};  // empty: no comparison

@@ -16,7 +16,7 @@ std::string metric_complaint(const std::string& text);
 // ... or "gate", which stands for those that a gate looks at.
 std::string metric_or_gate_complaint(const std::string& text);
 
-// The form of a selection (store/query.h); whether there is such a run only the database knows.
+// The form of a selection (harness/store/queries/query.h); whether there is such a run only the database knows.
 std::string selection_complaint(const std::string& text);
 
 // "published:SYSTEM/ID" has to be a row of workloads/published: else its system's rows are listed, or all systems. Any

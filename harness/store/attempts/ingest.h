@@ -22,7 +22,8 @@ struct IngestOutcome {
   bool spoiled = false;       // by them: it is recorded as ok, and was taken in as crashed
 };
 
-// Throws InputError for broken evidence (evidence.h), and for an attempt that the database knows with other contents.
+// Throws InputError for broken evidence (harness/evidence/run_directory.h), and for an attempt that the database knows
+// with other contents.
 IngestOutcome ingest_run_directory(Connection& db, const std::filesystem::path& directory);
 
 struct IngestReport {

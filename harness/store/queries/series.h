@@ -32,7 +32,7 @@ struct HistoryQuery {
   std::string series = "*";                // GLOB over MATRIX/CELL; the control is always read
   std::optional<std::string> matrix = {};  // that one alone: its name, compared exactly
   std::string metric = "step_time_s";
-  std::int64_t nights = 134;              // newest of each matrix: what the screen looks back (detect/screen.h)
+  std::int64_t nights = 134;              // newest of each matrix: what the screen looks back (harness/stats/screen.h)
   std::optional<NightSweeps> night = {};  // tonight, with all nights before it; nothing: the newest of each matrix
   std::string now_utc = harness::utc_now();
 };

@@ -70,7 +70,7 @@ std::string last_words_of(const ProgramEnd& end) {
   return text;
 }
 
-// Of a program that ended well without a record: the reader does not fit, or nothing was printed.
+// Why a program that ended well left no record: its reader does not fit, or it printed nothing.
 std::string why_no_records(const spec::ProgramSpec& program, const ProgramEnd& end) {
   if (end.lines == 0 && end.missing_files.empty()) {
     return "it ended well and printed nothing; does it train, and does it print to standard output or error?";

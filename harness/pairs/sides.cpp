@@ -7,7 +7,6 @@
 #include <map>
 #include <set>
 
-#include "harness/execute/attempt_execution.h"
 #include "harness/execute/process.h"
 #include "harness/system/input_error.h"
 
@@ -66,13 +65,13 @@ std::map<std::size_t, Cell> by_combination(std::vector<Cell> cells) {
 
 }  // namespace
 
-StoredSide record_of(const AbSide& side, Side name) {
+StoredSide record_of(const AbSide& side, Side name, const std::string& sha256) {
   return {.side = name,
           .asked = side.asked,
           .kind = side.kind,
           .git_commit = side.commit,
           .engine = side.engine.file.string(),
-          .engine_sha256 = engine_sha256(side.engine.file)};
+          .engine_sha256 = sha256};
 }
 
 AbSide faulty_side(const std::vector<std::string>& faults, const fs::path& current_engine) {

@@ -22,8 +22,8 @@ struct AbSide {
   std::vector<std::string> engine_arguments = {};  // after those of every run (Launcher)
 };
 
-// What a comparison records of it: its engine by the digest of the file as it is now.
-StoredSide record_of(const AbSide& side, Side name);
+// What a comparison records of it. `sha256` is that of the engine's file (engine_sha256).
+StoredSide record_of(const AbSide& side, Side name, const std::string& sha256);
 
 // perfbench-engine-inject beside `current_engine`, with these faults. Throws InputError when it is not there or does
 // not know one of them.

@@ -144,11 +144,9 @@ std::vector<Chart> ab_charts(const std::vector<CellVerdict>& cells) {
 
 namespace {
 
-using harness::CellVerdict;
 using harness::Decision;
 using harness::MetricVerdict;
 using harness::StoredSide;
-using harness::Verdict;
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kLargestShown = 3;

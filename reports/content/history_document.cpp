@@ -145,8 +145,6 @@ namespace {
 
 using harness::HistoryResult;
 using harness::NightPoint;
-using harness::ScreenedSeries;
-using harness::ScreenState;
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kShownDigits = 12;

@@ -88,7 +88,6 @@ Chart stages_chart(const PlannedCell& planned) {
 
 namespace {
 
-using harness::PlannedCell;
 using harness::PlanState;
 
 // Those from `first_number` on are numbers.

@@ -104,7 +104,6 @@ std::vector<fs::path> write_simulated_nights(const std::vector<fs::path>& base, 
   return out;
 }
 
-namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kClock = "work_clock";  // engine/faults/faults.h

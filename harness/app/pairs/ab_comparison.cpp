@@ -234,8 +234,8 @@ AbOutcome compare_sides(const AbSide& a, const AbSide& b, const AbOptions& optio
                                           .matrix = matrix.name,
                                           .settings = settings_of(cells, rule, purpose, a, b),
                                           .seed = seed,
-                                          .a = record_of(a, Side::a),
-                                          .b = record_of(b, Side::b)});
+                                          .a = record_of(a, Side::a, execution.engines_sha256[0]),
+                                          .b = record_of(b, Side::b, execution.engines_sha256[1])});
   execution.settings.sweep_id = comparison.comparison_id;
   auto done = load_pairs(db, comparison.key);
   progress.say(fmt::format("A {} against B {}, {} cells, at most {} pairs each, seed {}{}", a.asked, b.asked,

@@ -39,7 +39,6 @@ fs::path attempt_folder(const fs::path& named, const std::string& command) {
   return attempts.back().path;
 }
 
-namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t kListed = 5;

@@ -54,7 +54,6 @@ ExportReport export_runs(const ExportRequest& request) {
   return report;
 }
 
-namespace fs = std::filesystem;
 namespace {
 
 // Hands on each line without its newline, of bytes that come piece by piece. A line that is longer than any may be is

@@ -1,4 +1,4 @@
-// harness/guides/reading_a_verdict.md explains every verdict and every reason, and none that there is not.
+// docs/guides/reading_a_verdict.md explains every verdict and every reason, and none that there is not.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ namespace {
 
 // The rows of the table whose first column has this title: by the word in backquotes that each begins with.
 std::vector<std::string> explained(const std::string& title) {
-  std::ifstream guide(PERFBENCH_SOURCE_DIR "/harness/guides/reading_a_verdict.md");
+  std::ifstream guide(PERFBENCH_SOURCE_DIR "/docs/guides/reading_a_verdict.md");
   std::vector<std::string> words;
   bool inside = false;
   for (std::string line; std::getline(guide, line);) {

@@ -33,7 +33,7 @@ without_checkout() {
 cd "$prefix"
 test -d share/perfbench/workloads/models
 cmp share/doc/perfbench/LICENSE "$root/LICENSE"
-diff -r share/doc/perfbench/guides "$root/docs/guides"
+for page in "$root"/docs/*; do diff -r "share/doc/perfbench/$(basename "$page")" "$page"; done
 bash -n share/bash-completion/completions/perfbench
 test -s share/zsh/site-functions/_perfbench
 test -s share/fish/vendor_completions.d/perfbench.fish

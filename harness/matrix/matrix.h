@@ -31,7 +31,7 @@ inline std::string shown_label(const std::string& label) {
   return label.empty() ? "(defaults)" : label;
 }
 
-// A matrix file to its cells. The grammar is described in matrices/README.md.
+// A matrix file to its cells. The grammar is described in docs/matrix.md.
 class ModelCatalog;
 class YamlDocument;
 

@@ -77,7 +77,7 @@ CLI::Option* add_db_option(CLI::App& command, std::filesystem::path& db, const s
 }
 
 void add_matrix_options(CLI::App& command, MatrixOptions& options, MatrixFile file) {
-  add_path(command, "file", options.file, PathIs::file, "matrix file (matrices/README.md)")
+  add_path(command, "file", options.file, PathIs::file, "matrix file (docs/matrix.md)")
       ->required(file == MatrixFile::required);
   // One value an option: what follows it may be the file.
   command

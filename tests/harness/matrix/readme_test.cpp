@@ -1,4 +1,4 @@
-// The examples of matrices/README.md are matrices that work.
+// The examples of docs/matrix.md are matrices that work.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ std::vector<std::string> yaml_blocks(const std::string& text) {
 
 Expansion expand_example(const std::string& text, const Overrides& overrides = {}) {
   const ModelCatalog catalog(PERFBENCH_SOURCE_DIR);
-  return expand(YamlDocument::parse(text, "matrix", PERFBENCH_SOURCE_DIR "/matrices/README.md"), catalog, overrides);
+  return expand(YamlDocument::parse(text, "matrix", PERFBENCH_SOURCE_DIR "/docs/matrix.md"), catalog, overrides);
 }
 
 struct Counts {
@@ -41,7 +41,7 @@ void PrintTo(const Counts& counts, std::ostream* out) {
 
 TEST(MatrixReadme, EveryExampleExpandsToTheCellsItDescribes) {
   std::vector<Counts> found;
-  for (const auto& block : yaml_blocks(read_text(PERFBENCH_SOURCE_DIR "/matrices/README.md"))) {
+  for (const auto& block : yaml_blocks(read_text(PERFBENCH_SOURCE_DIR "/docs/matrix.md"))) {
     const auto expansion = expand_example(block);
     Counts counts{expansion.name, expansion.cells.size()};
     for (const auto& cell : expansion.cells) {

@@ -40,7 +40,7 @@ FOREIGN = {"nvml.h", "sqlite3.h", "nccl.h", "cupti.h", "mpi.h", "httplib.h", "cu
            "run_clm.py", "configuration_llama.py", "collect_results.py", "scaled_dot_product_flash_attention.h", "session.sh", "run.sh"}  # files of other projects
 LITERAL = re.compile(r'(?:u8|L)?"((?:[^"\\\n]|\\.)*)"')
 RAW = re.compile(r'R"(\w*)\((.*?)\)\1"', re.DOTALL)
-ITEM = re.compile(r"\s*(?:[-*]|\d+\.|#+|>) ")  # of a list, a heading or a quotation
+ITEM = re.compile(r"^\s*(?:[-*]|\d+\.|#+|>) ")  # of a list, a heading or a quotation
 TEST_NAME = re.compile(r"^TEST(?:_F|_P)?\(\w+,\s*(\w+)\)", re.MULTILINE)
 
 

@@ -1,4 +1,4 @@
-// docs/guides/reading_a_verdict.md explains every verdict and every reason, and none that there is not.
+// docs/metrics_and_verdicts.md explains every metric, verdict and reason that the code has, and no others.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -6,18 +6,21 @@
 #include <string>
 #include <vector>
 
+#include "harness/evidence/attempt.h"
 #include "harness/judge/night_cells.h"
 #include "harness/judge/night_verdict.h"
+#include "harness/records/alert.h"
 #include "harness/records/executed_pair.h"
 #include "harness/records/finding.h"
 #include "harness/stats/verdict.h"
+#include "workloads/spec/metric_catalog.h"
 
 namespace perfbench::harness {
 namespace {
 
 // The rows of the table whose first column has this title: by the word in backquotes that each begins with.
 std::vector<std::string> explained(const std::string& title) {
-  std::ifstream guide(PERFBENCH_SOURCE_DIR "/docs/guides/reading_a_verdict.md");
+  std::ifstream guide(PERFBENCH_SOURCE_DIR "/docs/metrics_and_verdicts.md");
   std::vector<std::string> words;
   bool inside = false;
   for (std::string line; std::getline(guide, line);) {
@@ -33,6 +36,17 @@ std::vector<std::string> names_of() {
   std::vector<std::string> names;
   for (const auto& entry : spec::EnumNames<E>::kNames) names.emplace_back(entry.second);
   return names;
+}
+
+TEST(VerdictGuide, ListsEveryMetric) {
+  std::vector<std::string> metrics;
+  for (const auto& metric : spec::kMetricCatalog) metrics.emplace_back(metric.tag);
+  EXPECT_THAT(explained("Metric"), testing::ElementsAreArray(metrics));
+}
+
+TEST(VerdictGuide, ExplainsTheStatesOfRunsAndAlerts) {
+  EXPECT_THAT(explained("Attempt"), testing::ElementsAreArray(names_of<AttemptState>()));
+  EXPECT_THAT(explained("Alert"), testing::ElementsAreArray(names_of<AlertState>()));
 }
 
 TEST(VerdictGuide, ExplainsEveryVerdict) {

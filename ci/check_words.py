@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Finds sentences that are hard to read, in documents, comments, messages and names of tests.
 
-usage: check_words.py [--count] [PATH...]     PATH: files or folders of this repository; all of it unless given
+usage: check_words.py [--count] [--strict] [PATH...]     PATH: files or folders of this repository; default: all of it
 
 It reads Markdown, the comments and string literals of C++ and CUDA, and the comments of Python, shell, YAML, SQL and CMake.
-The rules are in RULES below. A sentence in a document has at most 40 words. A source file that a comment names must exist.
+The rules are in RULES below. A sentence in a document has at most 40 words. A source file that a comment or document names must exist. So
+must the file and the heading that a link in a document points to.
 --count prints the number of findings in each folder instead of the findings.
+--strict also applies the patterns of STRICT. They find most headless clauses, but some of their findings are good English.
 """
 import re
 import subprocess
@@ -30,12 +32,29 @@ RULES = [(re.compile(pattern), advice) for pattern, advice in [
     (r"\b(?:it|they) (?:is|are) that\b", "name the thing instead of \"that\""),
     (r"\bnothing of\b", "\"nothing of\": say \"no ...\""),
     (r"\bof (?:its|their|his) own\b(?= (?:is|are|has|have)\b)", "name the subject"),
+    (r"^(?:That|Those) of\b", "begins with \"Those of\": repeat the noun"),
+    (r"\bunless (?:it is )?(?:said|told|given)\b", "say what the default is"),
+    (r"\bso (?:many|much)\b(?! (?:that|as|more|less|of)\b)", "give the number, or say \"that many\""),
+    (r"\b(?:goes|going|gone|went) on\b", "say \"continues\""),
+    (r"\bbut (?:for|that)\b", "say \"except\""),
+    (r"\b(?:held|hold|holds) to\b", "\"held to\": say \"compared with\" or \"judged by\""),
+    (r"\bunlike (?:machines|bits|sides|losses|numbers|values|ones)\b", "say \"different\""),
+]]
+
+STRICT = [(re.compile(pattern), advice) for pattern, advice in [
+    (r"\b(?:and|or|of|by|for|with|from|than|in|to|as|on|but) what\b", "headless \"what\": name the thing"),
+    (r"\b(?:is|are|was|were) what\b", "headless \"what\": name the thing"),
+    (r"[,;:(] what(?:ever)?\b(?!.*\?$)", "headless \"what\": name the thing"),
+    (r"\bwhere (?:there )?(?:is|are) (?:none|one|any)\b", "say \"if there is\""),
+    (r"\bof which (?:none|neither|nothing)\b", "make it two sentences"),
+    (r"\bin place of\b", "say \"instead of\""),
 ]]
 
 SOURCE = {".h", ".cpp", ".cu", ".cuh", ".js"}
 HASH = {".py", ".sh", ".yaml", ".cmake", ".awk"}
 GENERATED = re.compile(r"golden/.*(?<!README)\.md$|third_party/")  # by the product or by others
 FILE_NAME = re.compile(r"(?<![\w/.<{*-])((?:[\w-]+/)*[\w-]+\.(?:h|cpp|cu|cuh|py|sh|cmake))(?![\w*>])")
+LINK = re.compile(r"\]\(([^()\s]+)\)")
 FOREIGN = {"nvml.h", "sqlite3.h", "nccl.h", "cupti.h", "mpi.h", "httplib.h", "cudnn.h", "cudnn_frontend.h", "job_config.py", "gshard_utils.py", "moe.py", "configs.py", "train.py", "x.cpp",
            "run_clm.py", "configuration_llama.py", "collect_results.py", "scaled_dot_product_flash_attention.h", "session.sh", "run.sh"}  # files of other projects
 LITERAL = re.compile(r'(?:u8|L)?"((?:[^"\\\n]|\\.)*)"')
@@ -132,23 +151,49 @@ def of_document(kind, sentence):
 
 
 def missing_files(piece, names):
-    """Files that a comment names and that are not here. A path counts only where it begins with a folder of this repository."""
+    """Files that a comment or document names and that are not here. A path counts only if it begins with a folder of this repository."""
     for match in FILE_NAME.finditer(piece):
         name = match.group(1)
         ours = (ROOT / name.split("/")[0]).is_dir() if "/" in name else name not in FOREIGN and not name.startswith(("_", "train_gpt2"))
-        if ours and not any(known == name or known.endswith("/" + name) for known in names):
+        if ours and "NAME" not in name and not any(known == name or known.endswith("/" + name) for known in names):
             yield name
 
 
-def findings(path, names):
+def headings(text):
+    """The anchors of a document's headings, as GitHub makes them."""
+    lines, inside = [], False
+    for line in text.splitlines():
+        inside ^= line.lstrip().startswith("```")
+        if line.startswith("#") and not inside:
+            lines.append(re.sub(r"[^\w\- ]", "", line.lstrip("#").strip().lower()).replace(" ", "-"))
+    return lines
+
+
+def broken_links(path):
+    """(line, target) of links of a document to files of this repository that are not there, or to headings that they lack."""
+    inside = False
+    for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
+        inside ^= line.lstrip().startswith("```")
+        for target in [] if inside else LINK.findall(re.sub(r"`[^`]*`", "", line)):
+            if re.match(r"[a-z]+:", target):
+                continue
+            name, _, anchor = target.partition("#")
+            file = (path.parent / name).resolve() if name else path
+            if not file.exists() or anchor and (file.suffix != ".md" or anchor not in headings(file.read_text())):
+                yield number, target
+
+
+def findings(path, names, rules):
+    if path.suffix == ".md":
+        yield from ((line, f"links to {target}, which does not exist", "") for line, target in broken_links(path))
     for line, piece, kind in pieces(path):
         for sentence in sentences(piece):
-            for pattern, advice in RULES:
+            for pattern, advice in rules:
                 if pattern.search(sentence):
                     yield line, advice, sentence
             if of_document(kind, sentence):
                 yield line, f"{len(sentence.split())} words: make it two sentences", sentence
-        if kind == "comment":
+        if kind in ("comment", "document"):
             yield from ((line, f"names {name}, which does not exist", piece) for name in missing_files(piece, names))
 
 
@@ -159,13 +204,14 @@ def listed(arguments):
 
 def main():
     counting = "--count" in sys.argv
+    rules = RULES + STRICT if "--strict" in sys.argv else RULES
     names = listed([])
     counts = Counter()
     read = SOURCE | HASH | {".md", ".sql"}
-    for name in listed([argument for argument in sys.argv[1:] if argument != "--count"]):
+    for name in listed([argument for argument in sys.argv[1:] if not argument.startswith("--")]):
         if Path(name).suffix not in read or GENERATED.search(name):
             continue
-        for line, advice, sentence in findings(ROOT / name, names):
+        for line, advice, sentence in findings(ROOT / name, names, rules):
             counts["/".join(name.split("/")[:2])] += 1
             if not counting:
                 print(f"{name}:{line}: {advice}\n    {sentence[:200]}")

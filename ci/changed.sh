@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds and runs exactly the tests that a change can affect, in the tree of preset dev: ci/test.sh --changed [COMMIT].
-# The change holds all differences from COMMIT, also those that are not committed. COMMIT is HEAD unless given.
+# The change holds all differences from COMMIT, also those that are not committed. COMMIT is HEAD by default.
 set -euo pipefail
 cd "$(dirname "$(readlink -f "$0")")/.."
 tree=build/dev

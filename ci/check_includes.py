@@ -19,7 +19,7 @@ FOLDERS = ("engine", "harness", "reports", "tests", "workloads")
 SOURCE_SUFFIXES = {".h", ".cpp", ".cu", ".cuh"}
 SCRIPT_SUFFIXES = {".py", ".sh", ".cmake"}
 MAX_LINES = 600
-# What others wrote reaches a terminal through reports/render/format/print.h only, which takes the commands out of it.
+# Text of others reaches a terminal only through reports/render/format/print.h, which escapes terminal commands.
 PRINTING = re.compile(
     r"\bfmt::print\b|\bstd::(cout|cerr|clog)\b|"
     r"(?<![\w:])(std::)?(f?printf|f?puts|f?putc|putchar|fwrite|perror)\s*\("

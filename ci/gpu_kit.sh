@@ -22,7 +22,7 @@ root=$(readlink -f "${BASH_SOURCE[0]}")
 root=${root%/ci/*}
 export PYTHONDONTWRITEBYTECODE=1  # records say whether the tree has changes
 
-# What the engine is built with, here and by `run.sh rebuild` there: nothing that a bare machine lacks, one GPU a run.
+# Options of the engine's build, here and by `run.sh rebuild` there: no library that a bare machine lacks, one GPU a run.
 options=(-DCMAKE_BUILD_TYPE=Release -DPERFBENCH_CUDA=ON -DPERFBENCH_MARCH=x86-64-v3
   -DPERFBENCH_MPI=OFF -DPERFBENCH_NCCL_LIBRARY=OFF -DPERFBENCH_ONEDNN_LIBRARY=OFF -DPERFBENCH_OPENBLAS_LIBRARY=OFF
   -DPERFBENCH_BLOSC_LIBRARY=OFF)
@@ -55,7 +55,7 @@ pack_binary() {
   done
 }
 
-# What the engine is built from, with the headers that a GPU machine lacks; the peers and the goldens are of it.
+# The sources of the engine, and the headers that a GPU machine lacks. The peers and the goldens use them too.
 pack_source() {
   local frontend
   mkdir -p "$1/source" "$1/headers/include" "$1/headers/share/cmake"

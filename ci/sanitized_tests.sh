@@ -1,6 +1,6 @@
 # For the stages with sanitizers in the fast tier; they source it.
 
-# What trainings on every kind of model, mesh and policy repeat: it is left to the full tier.
+# Trainings that repeat a test for every kind of model, mesh and policy. They are left to the full tier.
 repeated_trainings='^(Training/Remat|Kinds/Attention|LoraMerge|EvaluationRun|Evaluation|Fp8|IndependentScores|MaskedTraining)\.'
 repeated_trainings+='|^(Training|Lora|PackedTraining|DropoutTraining|Ends)\.(.*Bf16|LossFalls|.*HasTheBits|.*HaveTheBits)'
 

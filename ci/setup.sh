@@ -99,7 +99,7 @@ quietly() {
   if [ -t 2 ]; then "$@" >&2; else "$@" >"$log" 2>&1 || { tail -n 40 "$log" >&2; return 1; }; fi
 }
 
-# What ./perfbench builds. `cmake --install` needs no other file of the tree (stage install).
+# The programs that ./perfbench builds. `cmake --install` needs no other file of the tree (stage install).
 release_programs="bin/perfbench bin/perfbench-engine bin/perfbench-engine-inject"
 
 # build_release: the executables of the tree build/cpu. A tree that has tests keeps them.

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # A small training from beginning to end, on text that every Debian carries: tokenised, trained on two ranks, killed with
-# SIGKILL once a checkpoint is there, gone on with on another mesh, scored on the last words of held-back lines, exported
-# to safetensors and, where a Python has transformers, loaded there: the same loss. The same training in one go stands
-# beside it.
-# usage: ci/text_run.sh [FOLDER]     keeps everything in FOLDER; without it in a temporary one that goes
+# SIGKILL after a checkpoint, continued on another mesh, scored on the last words of held-back lines, and exported to
+# safetensors. If a Python has transformers, they are loaded there and give the same loss. The same training without an
+# interruption runs beside it.
+# usage: ci/text_run.sh [FOLDER]     keeps everything in FOLDER; without it, uses a temporary folder and removes it
 #   TEXT_RUN_STEPS=200     optimizer steps
 #   TEXT_RUN_PYTHON=...    a Python with torch and transformers (python3)
 set -eu

@@ -62,7 +62,7 @@ def nightly(points, values):
 
 def false_alarms(job):
     points, values = job
-    # What the history before the first night already shows is no alarm of this year.
+    # A change point of the history before the first night is no alarm of this year.
     return sum(1 for _, point in nightly(points, values) if point > HISTORY - NEAR)
 
 

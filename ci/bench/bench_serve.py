@@ -62,7 +62,7 @@ def make_database(perfbench, db, runs):
     script = re.sub(r":([a-z]+)\b", lambda found: str(values[found.group(1)]) if found.group(1) in values else found.group(0),
                     COPIES)
     connection = sqlite3.connect(db)
-    # A run's id is the SHA-256 of its configuration, and whoever reads it looks: each has a seed of its own.
+    # A run's id is the SHA-256 of its configuration, which readers check. So each run has its own seed.
     first = list(connection.execute("SELECT * FROM runs ORDER BY run_key LIMIT 1").fetchone())
     for cell in range(1, CELLS + 1):
         text = re.sub(r'"seed":\d+', f'"seed":{cell}', first[-1])

@@ -1,11 +1,11 @@
-# What a binary was built from. perfbench_build_info is the library that knows; the commit is read at build time, not
-# at configure time, and the header it goes into is rewritten only when it changed, so builds stay incremental.
+# The library perfbench_build_info says which sources a binary was built from. The commit is read at build time, not at
+# configure time. Its header is rewritten only when the commit changed, so builds stay incremental.
 #
 # As a script (cmake -DSOURCE=repository -DOUTPUT=header -P BuildInfo.cmake) this file writes that header.
 if(CMAKE_SCRIPT_MODE_FILE)
   set(commit unknown)
   set(dirty false)
-  # What goes into the binaries. A changed matrix or document does not make them dirty.
+  # The inputs of the binaries. A changed matrix or document does not make them dirty.
   set(inputs CMakeLists.txt CMakePresets.json ci/cmake engine harness reports workloads ":(exclude)*.md"
              ":(exclude)*.yaml")
   # The owner of the files may be another user than the one who builds (containers): building them trusts them already.

@@ -1,5 +1,5 @@
 # The CUDA side, absent by default: PERFBENCH_CUDA=ON fails without the toolkit, AUTO takes it where it is installed.
-# What of it is found is said when the tree is configured and recorded with every run.
+# CMake prints which parts it found when it configures the tree, and every run records them.
 set(PERFBENCH_CUDA OFF CACHE STRING "CUDA backend: AUTO, ON or OFF")
 set_property(CACHE PERFBENCH_CUDA PROPERTY STRINGS AUTO ON OFF)
 set(PERFBENCH_CUDA_ARCHITECTURES "" CACHE STRING "GPU architectures, as CMAKE_CUDA_ARCHITECTURES; empty for sm_80, sm_90a and (where nvcc knows it) sm_100a, with the PTX of compute_80 for all others; native for this machine's")
@@ -28,8 +28,8 @@ endif()
 if(PERFBENCH_CUDA_ARCHITECTURES)
   set(CMAKE_CUDA_ARCHITECTURES ${PERFBENCH_CUDA_ARCHITECTURES})
 else()
-  # PTX too, of the oldest: the driver compiles it for GPUs that are newer than this list. That of 90a would not do, it is
-  # for those chips alone; and no kernel asks for more than compute_80.
+  # Also PTX of the oldest, which the driver compiles for GPUs that are newer than this list. PTX of 90a works on those
+  # chips only, and no kernel needs more than compute_80.
   set(CMAKE_CUDA_ARCHITECTURES 80 90a-real)
 endif()
 enable_language(CUDA)

@@ -41,7 +41,7 @@ set(PERFBENCH_OPTIMISED_FULLY "$<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>
 set(PERFBENCH_OPTIMISED_WELL "$<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O2>")
 set(PERFBENCH_OPTIMISED_LITTLE "$<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-Og>")
 
-# Sanitized builds and preset dev compile without optimisation, in half the time. What computes for long then has -O1.
+# Sanitized builds and preset dev compile without optimisation, in half the time. Code that computes for long has -O1.
 set(PERFBENCH_UNOPTIMISED FALSE)
 if(PERFBENCH_SANITIZE OR CMAKE_BUILD_TYPE STREQUAL "Debug")
   set(PERFBENCH_UNOPTIMISED TRUE)

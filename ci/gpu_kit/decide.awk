@@ -1,9 +1,9 @@
-# What figures of a session mean beside what was expected. Reads expected.tsv, then figures.tsv; -F'\t'.
+# Compares the figures of a session with the expected ones and decides. Reads expected.tsv, then figures.tsv; -F'\t'.
 #   -v part=N   one part alone; -v card=NAME the card's kind; -v as=text|markdown|list; -v dry=yes says the rules alone
-# Several figures of one name count as their mean. A change is kept where its figure is more than 0.5 % better than what it
-# is held to, taken back where it is more than 0.5 % worse, and measured again in between: repetitions of one cell on one card
-# stay within 0.7 % of their middle.
-function better(unit, ratio) { return unit ~ /\/s$/ ? 1 / ratio : ratio }  # of rates more is better
+# Several figures of one name count as their mean. A change is kept if its figure is more than 0.5 % better than its reference,
+# and taken back if it is more than 0.5 % worse. In between it is measured again: repetitions of one cell on one card stay
+# within 0.7 % of their middle.
+function better(unit, ratio) { return unit ~ /\/s$/ ? 1 / ratio : ratio }  # a higher rate is better
 function text_of(value) { return value == "-" || value == "" ? "-" : sprintf(value >= 100 ? "%.1f" : "%.3g", value) }
 function change_text(value, reference) { return reference + 0 ? sprintf("%+.1f %%", 100 * (value / reference - 1)) : "-" }
 function verdict(i, value,    reference, ratio) {

@@ -27,7 +27,7 @@ def name_of(number, label):
 
 
 def write_cells(options, scratch):
-    # A GPU of this machine is none of the kit's business.
+    # The kit ignores a GPU of this machine.
     environment = {**os.environ, "PERFBENCH_ENGINE": str(options.engine), "CUDA_VISIBLE_DEVICES": ""}
     selection = [str(options.matrix)] + (["--set", f"hardware={options.hardware}"] if options.hardware else [])
     plan = subprocess.run([options.perfbench, "plan", *selection, "--format", "json"], env=environment, check=True,

@@ -42,15 +42,15 @@ done
 # shellcheck source=ci/gpu_kit/steps.sh
 . "$kit/steps.sh"
 
-# Of a test binary: names that its log has neither as passed nor as skipped.
+# Prints the names of a test binary's tests that its log shows neither as passed nor as skipped.
 open_tests() {
   awk 'FNR == NR { if ($0 ~ /^\[ +(OK|SKIPPED) +\]/) { sub(/^[^]]*\] */, ""); sub(/[, ].*/, ""); good[$0] } next }
        /^[^ ]/ { suite = $1; next } !((suite $1) in good) { print suite $1 }' \
     "$2" <("${ours[@]}" "$1" --gtest_list_tests)
 }
 
-# What failed, or was not reached because something before it ended the process, once more by itself: an error of a GPU
-# stays with its process, so that one broken kernel fails every test behind it.
+# Runs each test again by itself that failed, or that was not reached because the process ended before it. An error of a GPU
+# stays with its process, so one broken kernel fails every later test.
 again() {
   local test name number=0
   if [ -n "$dry" ]; then

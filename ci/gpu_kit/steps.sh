@@ -70,7 +70,7 @@ find_libraries() {
     at=${at%%$'\n'*}
     case ":$folders:" in *":${at%/*}:"*) ;; *) folders="$folders:${at%/*}" ;; esac
   done
-  # What runs with them: what is in bin/. Python's packages bring their own.
+  # The programs of bin/ run with these libraries. Python's packages bring their own.
   ours=(env "LD_LIBRARY_PATH=$folders${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
     "PERFBENCH_GOLDEN_DIR=$kit/source/tests/golden")
 }

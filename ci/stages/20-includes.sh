@@ -1,4 +1,4 @@
-# Who includes whom follows ci/include_rules.txt; no circles; no long files; no test without an assertion; plain English in documents.
+# Includes follow ci/include_rules.txt; no circles; no long files; no test without an assertion; plain English in documents.
 set -eu
 python3 ci/check_includes.py
 python3 ci/check_tests.py

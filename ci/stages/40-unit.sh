@@ -4,7 +4,7 @@ set -eu
 # nproc takes OMP_NUM_THREADS for the number of cores.
 jobs=$(nproc)
 export OMP_NUM_THREADS=1
-# What the schedule does above the operations is the same on the emulated device as on the CPU, and takes minutes there.
+# Above the operations the schedule is the same on the emulated device as on the CPU, and takes minutes there.
 left_out='^emulated\.(LoraMerge|Evaluation|MaskedTraining)\.'
 if [ "${PERFBENCH_TIER:-full}" = fast ]; then
   # The emulated device keeps its operations, the losses and norms of every family beside the independent framework's,

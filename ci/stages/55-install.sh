@@ -1,5 +1,5 @@
-# What cmake --install puts elsewhere runs from there, without the checkout: the commands run where the checkout, build
-# tree and all, is an empty folder; or, where the system allows nobody that, under strace, which shows what they open.
+# The installed tree runs without the checkout. The commands run in a mount namespace in which the checkout, with its build
+# tree, is an empty folder. If the system does not allow that, they run under strace, which shows the files that they open.
 set -eu
 root=$PWD
 prefix=$(mktemp -d)

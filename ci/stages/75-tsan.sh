@@ -1,6 +1,6 @@
-# What runs in threads under ThreadSanitizer: the engine, and the planner that asks two engines at once. By clang, whose
-# OpenMP run time tells the sanitizer (through Archer) what waits for what, which g++'s does not; without oneDNN, whose
-# threads are g++'s. Not linked by gold: there an exception ends as "ThreadSanitizer: nested bug".
+# Runs the code with threads under ThreadSanitizer: the engine, and the planner that asks two engines at once. It is built by
+# clang, whose OpenMP run time reports its waits to the sanitizer (through Archer); g++'s does not. oneDNN is left out, because
+# its threads are g++'s. gold does not link it: with gold an exception ends as "ThreadSanitizer: nested bug".
 set -euo pipefail
 # Left out: what runs on one thread, or does for very many shapes and meshes what other tests do for a few.
 left_out='^(EveryRunOnEveryMesh|MemoryProperty|CpuWorkspace|CheckpointsOfMeshes|RowsApart|Storage/Determinism)\.'

@@ -1,4 +1,4 @@
-# The checks of .clang-tidy on what is shipped and the headers it includes. Tests are held to the compiler's warnings.
+# The checks of .clang-tidy on the shipped sources and their headers. Tests are checked by the compiler's warnings only.
 set -eu
 only=()
 if [ "${PERFBENCH_TIER:-full}" = fast ]; then

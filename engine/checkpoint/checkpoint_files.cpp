@@ -28,8 +28,8 @@ namespace {
 
 constexpr std::string_view kStepPrefix = "step_";
 constexpr const char* kPartial = ".partial";
-// How long the slowest rank may take longer than the first. What never comes, as where nodes share no folder, must not
-// keep a run for ever.
+// How much longer the slowest rank may take than the first. A shard that never arrives (the nodes share no folder, say)
+// must not keep a run alive for ever.
 constexpr auto kLongestWait = std::chrono::minutes(10);
 constexpr auto kLookAgain = std::chrono::milliseconds(2);
 
@@ -59,7 +59,7 @@ std::string shard_name(std::int64_t rank, const char* ending) {
   return "rank" + digits + ending;
 }
 
-// The step of a whole checkpoint's folder.
+// The step in the folder name of a whole checkpoint.
 std::optional<std::int64_t> step_of(const fs::path& folder) {
   const auto name = folder.filename().string();
   if (!name.starts_with(kStepPrefix)) return std::nullopt;
@@ -70,7 +70,7 @@ std::optional<std::int64_t> step_of(const fs::path& folder) {
   return std::stoll(digits);
 }
 
-// So that a name in it survives a loss of power.
+// Syncs the folder, so that a new name in it survives a power loss.
 void synchronise_folder(const fs::path& folder) {
   const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0) cannot("open", folder);
@@ -115,7 +115,7 @@ void remove_unfinished(const fs::path& folder) {
   for (const auto& left : unfinished) remove_folder(left);
 }
 
-// What is left of it is no checkpoint, at whatever moment this process ends.
+// At whatever moment this process ends, what is left of the folder is not taken for a checkpoint.
 void remove_checkpoint(const SavedCheckpoint& checkpoint) {
   const fs::path beside = checkpoint.folder.string() + kPartial;
   remove_folder(beside);
@@ -132,7 +132,7 @@ std::string read_text(const fs::path& path) {
   damaged(path, "is missing");
 }
 
-// The list of a shard that has been written whole; it has its last name only then.
+// The list of a completely written shard: a list gets its final name only then.
 std::string wait_for_list(const fs::path& path, const std::atomic<bool>& stop) {
   const auto until = std::chrono::steady_clock::now() + kLongestWait;
   while (!fs::exists(path)) {
@@ -175,7 +175,7 @@ std::vector<SavedCheckpoint> whole_checkpoints(const fs::path& folder) {
 }
 
 SavedCheckpoint find_checkpoint(const fs::path& path) {
-  // Of "step_00000120/", too.
+  // "step_00000120/" has no file name, so its parent path is the folder.
   const fs::path named = path.has_filename() ? path : path.parent_path();
   if (fs::exists(named / spec::kCheckpointFile)) {
     if (const auto step = step_of(named)) return {*step, named};
@@ -230,7 +230,7 @@ void write_shard(const fs::path& folder, std::int64_t step, std::int64_t rank, s
     values.synchronise();
   } catch (...) {
     std::error_code ignored;
-    fs::remove(file, ignored);  // of a full disk, too
+    fs::remove(file, ignored);  // also when the disk is full
     throw;
   }
   write_whole_file(partial / shard_name(rank, ".json"), spec::to_json_line(shard) + "\n");
@@ -248,7 +248,7 @@ std::int64_t complete_checkpoint(const fs::path& folder, spec::CheckpointManifes
   }
   write_whole_file(partial / spec::kCheckpointFile, spec::to_json_line(manifest) + "\n");
   synchronise_folder(partial);
-  // One of the same step that was restored and is made again: the state is the same, so the older one stays.
+  // The run restored that same step and saves it again. The state is the same, so the older checkpoint stays.
   const fs::path whole = step_folder(folder, manifest.step);
   if (fs::exists(whole)) {
     remove_folder(partial);

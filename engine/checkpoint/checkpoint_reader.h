@@ -1,4 +1,4 @@
-// Values of a checkpoint by parameter, whichever ranks wrote them.
+// Reads the values of a checkpoint by parameter, whichever ranks wrote them.
 #pragma once
 
 #include <cstddef>
@@ -22,13 +22,13 @@ class CheckpointReader {
 
   struct Values {
     DType dtype = DType::f32;
-    std::vector<std::byte> bytes;  // of places.count elements, in the order of these
+    std::vector<std::byte> bytes;  // of places.count elements, in the order of `places`
   };
-  // Throws BadInput where it lacks some, or what it has of them is damaged.
+  // Throws BadInput if the checkpoint lacks some of the elements, or if they are damaged.
   Values read(const std::string& parameter, spec::CheckpointedState state, const ElementPlaces& places) const;
-  // How many it has, 0 of one that it does not know.
+  // The number of elements of a parameter, 0 if the checkpoint does not have it.
   std::int64_t elements(const std::string& parameter, spec::CheckpointedState state) const;
-  // Weights that came from elsewhere have none.
+  // Weights imported from other formats have no moments.
   bool has_moments() const { return has_moments_; }
   const CheckpointContents& contents() const { return contents_; }
 

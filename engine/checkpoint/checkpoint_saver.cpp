@@ -14,7 +14,7 @@
 namespace perfbench::engine {
 namespace {
 
-// Without what is known once it is written.
+// The record of a part without the fields that are known only after the write.
 spec::CheckpointPart record_of(const StatePart& part, DType dtype) {
   spec::CheckpointPart record;
   record.parameter = part.parameter->spec.name;
@@ -69,7 +69,7 @@ void CheckpointSaver::finish() {
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
-// Parts of one tensor share its copy. In a dry walk, whose tensors have no address, they are told apart by name.
+// Parts of one tensor share its copy. A dry walk tells them apart by name, because its tensors have no address.
 void CheckpointSaver::make_snapshot(const std::string& name, const TensorView& source) {
   const std::string full_name = "checkpoint." + name;
   const auto same = [&](const Snapshot& snapshot) { return snapshot.name == full_name; };
@@ -99,7 +99,7 @@ PartToWrite CheckpointSaver::part_to_write(const StatePart& part) const {
           [values] { return std::span(values.as<const std::byte>(), static_cast<std::size_t>(values.bytes())); }};
 }
 
-// Of a column, gathered.
+// The history of one column, gathered into contiguous memory.
 PartToWrite CheckpointSaver::part_to_write(const Fp8Scales::History& history) const {
   const TensorView& rows = snapshot_of(history.rows_HS);
   spec::CheckpointPart record;

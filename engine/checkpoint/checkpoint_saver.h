@@ -1,6 +1,6 @@
-// Saves what training goes on from, after every so many steps. A step waits until the rank's values are in host
-// memory; a thread writes them to files from there, and rank 0's makes the checkpoint whole once every rank has written
-// its own (checkpoint_files.h).
+// Saves the training state every N steps. A step waits until the rank's values are in host memory; from there a thread
+// writes them to files. Rank 0's thread makes the checkpoint whole once every rank has written its shard
+// (checkpoint_files.h).
 #pragma once
 
 #include <atomic>
@@ -25,28 +25,28 @@ namespace perfbench::engine {
 
 class CheckpointSaver {
  public:
-  // Takes host memory for the values that this rank saves, in a dry walk too. All must outlive it; `fp8` is null in
-  // another precision.
+  // Allocates host memory for the values that this rank saves, in a dry walk too. All arguments must outlive the saver;
+  // `fp8` is null in other precisions.
   CheckpointSaver(const Context& context, const spec::RunSpec& run, const ParameterStore& store, const Fp8Scales* fp8);
-  // Ends what is being written, and leaves no checkpoint of it.
+  // Stops a save in progress, and leaves no checkpoint of it.
   ~CheckpointSaver();
   CheckpointSaver(const CheckpointSaver&) = delete;
   CheckpointSaver& operator=(const CheckpointSaver&) = delete;
 
-  // Before the first step, by every rank. Throws as CheckpointFolder.
+  // Every rank calls it before the first step. Throws as CheckpointFolder does.
   void open(const std::filesystem::path& folder, std::int64_t first_step);
-  // The state after `steps` steps, where they are of those that are saved. Waits for the save before, if that is still
-  // being written, and with asynchronous: false for this one. Returns how long the caller waited. Throws what went
-  // wrong with the save before.
+  // Saves the state after `steps` steps if this is one of the steps to be saved. Waits for the previous save if that is
+  // still being written, and with asynchronous: false for this one too. Returns how long the caller waited. Throws the
+  // error of the previous save.
   std::int64_t after_steps(std::int64_t steps);
-  // Waits for what is being written. Throws what went wrong.
+  // Waits for the save in progress. Throws its error.
   void finish();
 
-  // So far, on rank 0; nothing on others.
+  // The costs so far on rank 0; empty on other ranks.
   const spec::CheckpointCosts& costs() const { return costs_; }
 
  private:
-  // A copy of `source`, in host memory.
+  // A copy of `source` in host memory.
   struct Snapshot {
     std::string name;
     TensorView source;
@@ -63,14 +63,14 @@ class CheckpointSaver {
   const spec::RunSpec& run_;
   const ParameterStore& store_;
   std::vector<StatePart> parts_;
-  std::vector<Fp8Scales::History> histories_;  // of the first rank of each layer
+  std::vector<Fp8Scales::History> histories_;  // those of each layer's first rank
   std::vector<Snapshot> snapshots_;
   std::filesystem::path folder_;
-  std::optional<CheckpointFolder> claim_;  // rank 0's
+  std::optional<CheckpointFolder> claim_;  // on rank 0 alone
   spec::CheckpointCosts costs_;
-  std::int64_t save_ns_ = 0;  // of all saves
+  std::int64_t save_ns_ = 0;  // sum over all saves
   std::atomic<bool> stop_ = false;
-  std::exception_ptr failure_;  // of the thread, read once it has ended
+  std::exception_ptr failure_;  // the thread's error, read once it has ended
   std::thread writer_;
 };
 

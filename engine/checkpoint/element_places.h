@@ -1,5 +1,5 @@
-// Which elements of a whole parameter a part of it holds, and what two parts have in common: how values go from the
-// mesh that saved them to another.
+// Which elements of a whole parameter a part of it holds, and which elements two parts share. This is how values go
+// from the mesh that saved them to another mesh.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace perfbench::engine {
 
 // Element i of the part, 0 <= i < count, is element first + (skip + i) / run * stride + (skip + i) % run of the whole
-// parameter; run <= stride. (ParameterSlice, of which a rank holds the elements from skip on.)
+// parameter; run <= stride. (It describes a ParameterSlice of which a rank holds the elements from `skip` on.)
 struct ElementPlaces {
   std::int64_t first = 0;
   std::int64_t run = 1;
@@ -17,7 +17,7 @@ struct ElementPlaces {
   std::int64_t count = 0;
 };
 
-// Calls f(element of a, element of b, how many follow each other in both) for all that they have in common, in their
+// Calls f(element of a, element of b, length of the run that follows in both) for all elements that a and b share, in
 // order. Takes as many steps as a has runs, or b within those.
 template <class F>
 void for_each_common(const ElementPlaces& a, const ElementPlaces& b, F&& f) {
@@ -38,7 +38,8 @@ void for_each_common(const ElementPlaces& a, const ElementPlaces& b, F&& f) {
         continue;
       }
       const std::int64_t follow = std::min(left, b.run - column);
-      const std::int64_t in_b = behind / b.stride * b.run + column - b.skip;  // outside of [0, count): other parts'
+      // outside of [0, count): elements of other parts
+      const std::int64_t in_b = behind / b.stride * b.run + column - b.skip;
       const std::int64_t from = std::max<std::int64_t>(in_b, 0);
       const std::int64_t to = std::min(in_b + follow, b.count);
       if (from < to) f(i + (at - begin) + (from - in_b), from, to - from);

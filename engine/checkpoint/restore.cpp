@@ -16,7 +16,7 @@
 namespace perfbench::engine {
 namespace {
 
-// What a model is called and how it began is not what it is.
+// A model stays the same model under another name and with other initial values.
 bool matters(const std::string& field) {
   return (field.starts_with("model.") || field.starts_with("lora.")) && field != "model.name" &&
          field != "model.init_std" && field != "lora.merge";
@@ -35,7 +35,7 @@ void require_same_model(const spec::RunSpec& run, const CheckpointContents& cont
   throw BadInput("checkpoint: " + contents.folder.string() + " is of another model: " + differences);
 }
 
-// Values of another type go through memory of their own, so many at a time.
+// Values of another type are converted in a buffer of this many elements.
 constexpr std::int64_t kConvertedAtOnce = std::int64_t{1} << 20;
 
 void put(const Context& context, const TensorView& out, const CheckpointReader::Values& values) {

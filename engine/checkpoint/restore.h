@@ -1,4 +1,4 @@
-// Begins a run with what another one saved, on whatever mesh that was.
+// Starts a run from the checkpoint of another run, whatever mesh saved it.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,12 @@ struct RunSpec;
 
 namespace perfbench::engine {
 
-// `fp8` is null in another precision; what it looks back on begins anew where the checkpoint has none of it.
-// Reads what this rank needs of the checkpoint that run.checkpoint.restore names: weights, and of what trains the
-// moments; those that the checkpoint of imported weights lacks stay 0. Values of another type (an evaluation in bf16 of
-// weights in f32) are rounded once to nearest even. Returns how many steps had been taken. Throws BadInput: there is
-// none, it is damaged, or it is of another model; weights are as they were until all of a parameter has been read and
-// found whole.
+// `fp8` is null in other precisions; its histories start empty if the checkpoint has none. Reads what this rank needs
+// of the checkpoint named by run.checkpoint.restore: the weights, and the moments of parameters that train. Moments
+// that a checkpoint of imported weights lacks stay 0. Values of another type (an evaluation in bf16 of weights in f32)
+// are rounded once to nearest even. Returns the number of steps that had been taken. Throws BadInput if there is no
+// checkpoint, if it is damaged, or if it is of another model; weights of a parameter are overwritten only after all of
+// it has been read and verified.
 std::int64_t restore_checkpoint(const Context& context, const spec::RunSpec& run, const ParameterStore& store,
                                 Fp8Scales* fp8);
 

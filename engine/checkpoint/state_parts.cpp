@@ -18,7 +18,8 @@ ElementPlaces places_of(const ParameterSlice& slice, const ParameterStore::Part&
           .count = part.count};
 }
 
-// Replicas of dp hold the same, of tp and ep what is not cut along them; of a tied embedding both ends of a pipeline.
+// Replicas along dp hold the same values, as do those along tp and ep of parameters not cut along these axes, and both
+// ends of a pipeline for a tied embedding.
 bool saves(const Mesh& mesh, const ParameterStore& store, std::size_t unit, const UnitParameter& parameter) {
   return mesh.index(Axis::dp) == 0 && mesh.index(parameter.slice.replicas) == 0 && store.belongs_here(unit);
 }
@@ -53,7 +54,7 @@ const Tensor& state_tensor(const UnitState& unit, spec::CheckpointedState state)
     case spec::CheckpointedState::second_moment:
       return unit.second_moment;
     case spec::CheckpointedState::weight:
-    case spec::CheckpointedState::amax_history:  // of no unit
+    case spec::CheckpointedState::amax_history:  // belongs to no unit
       break;
   }
   return unit.weight;

@@ -1,4 +1,4 @@
-// What a rank has of the state that training goes on from: its part of every parameter, and of its moments.
+// The part of the training state that one rank holds: its part of every parameter and of its moments.
 #pragma once
 
 #include <cstddef>
@@ -12,20 +12,20 @@
 namespace perfbench::engine {
 
 struct StatePart {
-  std::size_t unit = 0;  // of the store
+  std::size_t unit = 0;  // index in the store
   spec::CheckpointedState state = spec::CheckpointedState::weight;
-  const UnitParameter* parameter = nullptr;  // of the unit's layout, which must stay
-  std::int64_t first = 0;                    // in the rank's shard of the unit
-  ElementPlaces places;                      // in the whole parameter; its count is that of the part
+  const UnitParameter* parameter = nullptr;  // in the unit's layout, which must outlive this
+  std::int64_t first = 0;                    // offset in the rank's shard of the unit
+  ElementPlaces places;                      // in the whole parameter; its count is the size of this part
 };
 
-// all: what the rank holds. once: without what another rank holds as well and saves, so that all ranks together have
-// every element once.
+// all: everything that the rank holds. once: without the elements that another rank holds as well and saves, so that
+// all ranks together have every element once.
 enum class Replicas { all, once };
-// With the moments of what trains.
+// Includes the moments of parameters that train.
 std::vector<StatePart> state_parts(const Context& context, const ParameterStore& store, Replicas replicas);
 
-// The buffer that holds a state of a unit, undefined where it has none.
+// The buffer that holds a state of a unit; undefined if the unit has no such state.
 const Tensor& state_tensor(const UnitState& unit, spec::CheckpointedState state);
 
 }  // namespace perfbench::engine

@@ -1,4 +1,4 @@
-// bf16 on the host.
+// The bf16 type on the host.
 #pragma once
 
 #include <bit>

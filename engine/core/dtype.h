@@ -7,7 +7,7 @@
 
 namespace perfbench::engine {
 
-// e4m3 and e5m2: engine/core/float8.h.
+// For e4m3 and e5m2 see engine/core/float8.h.
 enum class DType { f32, bf16, f64, i32, e4m3, e5m2 };
 
 constexpr std::int64_t size_bytes(DType dtype) {
@@ -44,7 +44,7 @@ constexpr std::string_view dtype_name(DType dtype) {
   return "?";
 }
 
-// By its name; nothing for another one.
+// The type with that name, if there is one.
 constexpr std::optional<DType> named_dtype(std::string_view name) {
   for (const auto dtype : {DType::f32, DType::bf16, DType::f64, DType::i32}) {
     if (dtype_name(dtype) == name) return dtype;

@@ -1,4 +1,4 @@
-// The engine's typed errors. run_command.cpp turns a run's into result.json, main.cpp all others into a message.
+// The engine's typed errors. run_command.cpp turns those of a run into result.json, main.cpp all others into a message.
 #pragma once
 
 #include <stdexcept>
@@ -19,13 +19,13 @@ class EngineError : public std::runtime_error {
   EngineExit exit_;
 };
 
-// A mistake of this program: shapes or layouts that the schedule must never produce.
+// A bug of this program: shapes or layouts that the schedule must never produce.
 class LogicFault : public EngineError {
  public:
   explicit LogicFault(const std::string& message) : EngineError(EngineExit::failed, message) {}
 };
 
-// What the user gave cannot be read or used: a data set, a run.json.
+// The user's input cannot be read or used: a data set, a run.json.
 class BadInput : public EngineError {
  public:
   explicit BadInput(const std::string& message) : EngineError(EngineExit::input_error, message) {}

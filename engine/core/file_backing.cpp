@@ -1,4 +1,4 @@
-// Memory of a file, for what is not needed for a while.
+// Memory backed by a file, for values that are not needed for a while.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -19,11 +19,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Nobody else can open it, and it is gone with its last descriptor and mapping, however the process ends.
+// No other process can open it, and it disappears with its last descriptor and mapping, however the process ends.
 int open_nameless(const fs::path& folder) {
   const int file = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   if (file >= 0) return file;
-  // Some file systems have no such files: one with a name, which it loses at once.
+  // Some file systems do not support O_TMPFILE: there the file gets a name, which is removed at once.
   std::string name = folder / "offloaded.XXXXXX";
   const int named = ::mkostemp(name.data(), O_CLOEXEC);
   if (named >= 0) ::unlink(name.c_str());
@@ -41,7 +41,8 @@ class NamelessFile {
 
   int descriptor() const { return file_; }
 
-  // Space is taken here, where an error can be told: a write to a page that the disk has no place for is a SIGBUS.
+  // Disk space is allocated here, where an error can be reported: writing to a page for which the disk has no space
+  // raises SIGBUS.
   void grow(std::int64_t bytes) {
     if (bytes <= size_) return;
     int why = take(std::max(bytes, size_ + kGrowth));
@@ -81,8 +82,8 @@ class FileBacking : public ArenaBacking {
     return range_->at(offset, bytes);
   }
 
-  // Of a shared mapping only this process's view is dropped: the file keeps what was written, in memory as long as the
-  // kernel has nothing better to do with it (Linux man-pages, madvise(2), MADV_DONTNEED).
+  // For a shared mapping this drops only this process's view. The file keeps what was written, and it stays in memory
+  // until the kernel has a better use for that (Linux man-pages, madvise(2), MADV_DONTNEED).
   void put_aside(std::int64_t offset, std::int64_t bytes) override {
     const std::int64_t page = ::sysconf(_SC_PAGESIZE);
     const std::int64_t begin = offset / page * page;
@@ -92,7 +93,7 @@ class FileBacking : public ArenaBacking {
  private:
   fs::path folder_;
   std::optional<NamelessFile> file_;
-  std::optional<ReservedRange> range_;  // of the file
+  std::optional<ReservedRange> range_;  // where the file is mapped
 };
 
 }  // namespace

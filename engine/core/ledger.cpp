@@ -18,7 +18,7 @@ std::size_t index(MemoryScope scope) {
 
 using Listed = std::pair<std::int64_t, const LedgerEntry*>;
 
-// Largest first, equal ones in the order in which they were entered.
+// Largest first; equal sizes in the order in which they were entered.
 std::vector<spec::LiveTensor> listed(std::vector<Listed> tensors) {
   std::sort(tensors.begin(), tensors.end(), [](const Listed& a, const Listed& b) {
     return std::pair(-a.second->bytes, a.first) < std::pair(-b.second->bytes, b.first);
@@ -60,7 +60,7 @@ MemoryLedger::Ticket MemoryLedger::enter(LedgerEntry entry) {
 }
 
 void MemoryLedger::leave(Ticket ticket) {
-  entry(ticket);  // is it alive
+  entry(ticket);  // throws if it is not alive
   Numbered leaving = std::exchange(places_[ticket.place], {});
   const LedgerEntry& entry = leaving.entry;
   live_[index(entry.scope)] -= entry.bytes;

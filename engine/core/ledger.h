@@ -32,7 +32,7 @@ struct LedgerEntry {
 
 class MemoryLedger {
  public:
-  // Of a tensor that was entered: the how many-th it was, and where it stands among those alive.
+  // Identifies an entered tensor: its sequence number, and its place among those alive.
   struct Ticket {
     std::int64_t number = -1;
     std::size_t place = 0;
@@ -41,25 +41,25 @@ class MemoryLedger {
   Ticket enter(LedgerEntry entry);
   void leave(Ticket ticket);
 
-  // Peaks so far, each scope at its own moment, total at the peak of the sum (host apart).
+  // Peaks so far: of each scope at its own moment, and of the total at the peak of the sum (without host memory).
   spec::MemoryPeaks peaks() const;
   std::int64_t live_bytes() const { return live_total_; }
-  // Of the sum, host apart.
+  // The peak of the sum, without host memory.
   std::int64_t peak_bytes() const { return peak_total_; }
-  // Of a tensor that is alive. Throws LogicFault where it is not.
+  // The entry of a tensor that is alive. Throws LogicFault if it is not.
   const LedgerEntry& entry(Ticket ticket) const;
-  // What is alive now, largest first.
+  // The tensors that are alive now, largest first.
   std::vector<spec::LiveTensor> live() const;
-  // What was alive when the total peaked, largest first.
+  // The tensors that were alive when the total peaked, largest first.
   std::vector<spec::LiveTensor> live_at_peak() const;
-  // The last of them to have entered; empty where nothing has.
+  // The most recently entered tensor among those; empty if no tensor has been entered.
   std::string last_at_peak() const;
-  // What was in host memory at that moment, largest first.
+  // The tensors in host memory at that moment, largest first.
   std::vector<spec::LiveTensor> on_host_at_peak() const;
 
  private:
   struct Numbered {
-    std::int64_t number = -1;  // of an empty place
+    std::int64_t number = -1;  // of a free place
     LedgerEntry entry;
   };
 
@@ -67,16 +67,16 @@ class MemoryLedger {
   template <class F>
   void for_each_at_peak(F&& f) const;
 
-  // A place is taken again once its tensor has left: a plan enters and leaves a million.
+  // A place is reused once its tensor has left: a plan enters and removes a million tensors.
   std::vector<Numbered> places_;
   std::vector<std::size_t> empty_places_;
-  std::vector<Numbered> gone_since_peak_;  // of what was alive then
+  std::vector<Numbered> gone_since_peak_;  // those of them that were alive then
   std::int64_t next_number_ = 0;
   std::array<std::int64_t, kMemoryScopes> live_{};
   std::array<std::int64_t, kMemoryScopes> peak_{};
   std::int64_t live_total_ = 0;
   std::int64_t peak_total_ = 0;
-  std::int64_t peak_number_ = -1;  // of the last to have entered when the total peaked
+  std::int64_t peak_number_ = -1;  // the number of the most recently entered tensor when the total peaked
 };
 
 }  // namespace perfbench::engine

@@ -7,12 +7,12 @@
 namespace perfbench::engine {
 namespace {
 
-// Pages are taken when first touched, so what is resident is what was used.
+// Pages are allocated on first touch, so the resident memory is what was used.
 class CpuBacking : public ArenaBacking {
  public:
   CpuBacking() {
     range_.advise(0, range_.bytes(), MADV_HUGEPAGE);
-  }  // fewer page faults and TLB misses; refused is fine
+  }  // fewer page faults and TLB misses; the kernel may refuse
   void* at(std::int64_t offset, std::int64_t bytes) override { return range_.at(offset, bytes); }
 
  private:

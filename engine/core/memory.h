@@ -1,4 +1,5 @@
-// Where tensors live: a device arena and a host arena under one ledger. A dry memory hands out offsets and no bytes.
+// Where tensors live: a device arena and a host arena under one ledger. A dry memory hands out offsets but has no
+// bytes.
 #pragma once
 
 #include <cstdint>
@@ -17,22 +18,24 @@ class ArenaBacking {
   virtual ~ArenaBacking() = default;
   // Address of `offset`; [offset, offset + bytes) is usable afterwards. nullptr: a dry backing. Throws OutOfMemory.
   virtual void* at(std::int64_t offset, std::int64_t bytes) = 0;
-  // Nobody reads or writes [offset, offset + bytes) for a while, or ever: what it holds may leave memory until then.
+  // Tells that nobody reads or writes [offset, offset + bytes) until its next use: its contents may leave memory until
+  // then.
   virtual void put_aside(std::int64_t /*offset*/, std::int64_t /*bytes*/) {}
 };
 
-// Anonymous memory reserved at once and touched on demand, so that addresses stay put while the arena grows.
+// Anonymous memory that is reserved at once and touched on demand, so that addresses do not change while the arena
+// grows.
 std::unique_ptr<ArenaBacking> make_cpu_backing();
 std::unique_ptr<ArenaBacking> make_dry_backing();
-// Memory of a file without a name in `folder`, made when something is first allocated: what is put aside is out of this
-// process's memory, and the kernel may write it to the file and use its memory otherwise. Where `folder` is itself in
-// memory (tmpfs) nothing is won.
+// Memory of an unnamed file in `folder`, created at the first allocation. A block that is put aside leaves this
+// process's memory, and the kernel may write it to the file and reuse its pages. If `folder` is itself in memory
+// (tmpfs) this gains nothing.
 std::unique_ptr<ArenaBacking> make_file_backing(std::filesystem::path folder);
 
 class Memory {
  public:
   struct Options {
-    std::int64_t limit_bytes = 0;  // of the device arena's extent, 0 for none
+    std::int64_t limit_bytes = 0;  // limit of the device arena's extent, 0 for no limit
   };
   Memory(std::unique_ptr<ArenaBacking> device, std::unique_ptr<ArenaBacking> host, Options options);
 
@@ -41,11 +44,11 @@ class Memory {
     std::int64_t offset = 0;
     MemoryLedger::Ticket ticket = {};
   };
-  // entry.bytes is what is asked for; the ledger enters it rounded up to Arena::kAlignment. Throws OutOfMemory with the
-  // tensor's name, its shape and the largest live tensors.
+  // entry.bytes is the requested size; the ledger enters it rounded up to Arena::kAlignment. Throws OutOfMemory with
+  // the tensor's name, its shape and the largest live tensors.
   Block allocate(LedgerEntry entry);
   void release(const Block& block, MemoryScope scope, std::int64_t bytes);
-  // Until its next use (ArenaBacking::put_aside).
+  // Puts the block aside until its next use (ArenaBacking::put_aside).
   void put_aside(const Block& block, MemoryScope scope, std::int64_t bytes);
 
   const MemoryLedger& ledger() const { return ledger_; }

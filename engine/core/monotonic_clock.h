@@ -1,4 +1,4 @@
-// The one clock of all times that the engine records: CLOCK_MONOTONIC, the same for all processes of a node.
+// The only clock for the times that the engine records: CLOCK_MONOTONIC, the same for all processes of a node.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// The target of a position that has no loss.
+// The target value of a position that has no loss.
 #pragma once
 
 #include <cstdint>

@@ -8,7 +8,7 @@ Pending::~Pending() {
   try {
     wait();
   } catch (const std::exception&) {
-    // What failed stays failed: the next use of what it was submitted to throws again.
+    // An error persists: the next use of the lane or stream that the work was submitted to throws it again.
   }
 }
 

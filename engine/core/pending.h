@@ -1,5 +1,5 @@
-// Something submitted that runs beside the computation: a collective, a transfer to or from the host. Its buffers must
-// stay until wait() has returned. Destroying one that was not waited for waits.
+// Submitted work that runs beside the computation: a collective, or a transfer to or from the host. Its buffers must
+// stay valid until wait() has returned. The destructor waits if nobody has.
 #pragma once
 
 #include <memory>
@@ -18,7 +18,7 @@ class Pending {
   Pending() = default;  // nothing to wait for
   explicit Pending(std::unique_ptr<State> state) : state_(std::move(state)) {}
   Pending(Pending&&) noexcept = default;
-  Pending& operator=(Pending&& other);  // waits for what it held
+  Pending& operator=(Pending&& other);  // waits first for the work that it held
   Pending(const Pending&) = delete;
   Pending& operator=(const Pending&) = delete;
   ~Pending();

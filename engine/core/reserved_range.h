@@ -1,4 +1,5 @@
-// Address space of which an arena uses as much as it needs, so that addresses stay put while it grows.
+// A reserved range of addresses. An arena uses as much of it as it needs, so that addresses do not change while it
+// grows.
 #pragma once
 
 #include <sys/mman.h>
@@ -15,7 +16,7 @@ namespace perfbench::engine {
 
 class ReservedRange {
  public:
-  // A mapping of `file` from its start, or, with -1, of no file. As large as the process may have it. Throws
+  // Maps `file` from its start, or anonymous memory if `file` is -1, as large as the process may map. Throws
   // OutOfMemory.
   ReservedRange(int flags, int file) {
     for (bytes_ = std::size_t{1} << 44; bytes_ >= (std::size_t{1} << 32); bytes_ /= 2) {

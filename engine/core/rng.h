@@ -30,10 +30,10 @@ class RngStream {
 
   constexpr std::uint64_t bits(std::uint64_t index) const { return splitmix64(key_ + index); }
 
-  // The stream of one step.
+  // The stream for one step.
   constexpr RngStream at(std::uint64_t step) const { return RngStream(bits(step)); }
 
-  // Standard normal by Box and Muller from the two halves of bits(index).
+  // A standard normal draw by Box and Muller from the two halves of bits(index).
   double normal(std::uint64_t index) const {
     const std::uint64_t b = bits(index);
     const double u1 = (static_cast<double>(b >> 32) + 0.5) * 0x1p-32;

@@ -1,5 +1,5 @@
-// Rows that need not lie one directly behind the other: a part of the columns of a wider matrix, as the queries in the
-// rows of a joined projection. Operations that take such operands take this; the others cannot be given them.
+// A view of rows that need not be contiguous: some columns of a wider matrix, such as the queries in the rows of a
+// joined projection. Operations that can read such operands take this type; the others take dense ones only.
 #pragma once
 
 #include <concepts>
@@ -10,18 +10,18 @@
 
 namespace perfbench::engine {
 
-// [rows, columns]. Where a row begins: row_start.
+// Shape [rows, columns]; row_start gives the start of a row.
 struct RowsView {
   void* data = nullptr;
   DType dtype = DType::f32;
   Shape shape;
   std::int64_t stride = 0;  // elements from a group's first row to the next group's
-  std::int64_t group = 1;   // rows that lie one directly behind the other
+  std::int64_t group = 1;   // contiguous rows in a group
 
   RowsView() = default;
   RowsView(void* first, DType type, Shape extent, std::int64_t row_stride, std::int64_t group_rows)
       : data(first), dtype(type), shape(extent), stride(row_stride), group(group_rows) {}
-  // Of dense ones.
+  // A view of dense rows.
   RowsView(const TensorView& dense)
       : data(dense.data),
         dtype(dense.dtype),
@@ -40,18 +40,18 @@ struct RowsView {
     return static_cast<T*>(data);
   }
 
-  // Throws LogicFault for what is not dense.
+  // Throws LogicFault if the rows are not dense.
   TensorView dense() const {
     if (!is_dense()) throw LogicFault("rows that lie apart stand where dense ones are needed");
     return {data, dtype, shape};
   }
-  // The columns [first, first + count) of the same rows, which must not be grouped. Stays a null view in a dry walk.
+  // The columns [first, first + count) of the same rows, which must not be grouped. It stays a null view in a dry walk.
   RowsView columns(std::int64_t first, std::int64_t count) const {
     require_ungrouped();
     return {data == nullptr ? nullptr : static_cast<char*>(data) + first * size_bytes(dtype), dtype,
             Shape{shape[0], count}, stride, 1};
   }
-  // Each row, which must not be grouped, as several of `width`: of every token the heads.
+  // Splits each row, which must not be grouped, into several of `width`: a token's row into its heads.
   RowsView split(std::int64_t width) const {
     require_ungrouped();
     const std::int64_t parts = shape[1] / width;
@@ -68,7 +68,7 @@ struct RowsView {
 constexpr std::int64_t row_start(std::int64_t r, std::int64_t stride, std::int64_t group, std::int64_t columns) {
   return r / group * stride + r % group * columns;
 }
-// First element of a row.
+// The first element of a row.
 template <class T>
 T* row_of(const RowsView& rows, std::int64_t r) {
   return rows.as<T>() + row_start(r, rows.stride, rows.group, rows.shape[1]);

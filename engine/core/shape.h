@@ -37,7 +37,7 @@ class Shape {
   std::size_t rank_ = 0;
 };
 
-// "[4096, 11008]"
+// Formats the shape as "[4096, 11008]".
 inline std::string to_string(const Shape& shape) {
   std::string text = "[";
   for (std::size_t i = 0; i < shape.rank(); ++i) text += (i == 0 ? "" : ", ") + std::to_string(shape[i]);

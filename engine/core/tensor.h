@@ -11,7 +11,7 @@
 
 namespace perfbench::engine {
 
-// Dense and row-major. `data` is nullptr in a dry walk, and for an absent optional operand `defined()` is false.
+// Dense and row-major. `data` is nullptr in a dry walk; `defined()` is false for an absent optional operand.
 struct TensorView {
   void* data = nullptr;
   DType dtype = DType::f32;
@@ -26,7 +26,7 @@ struct TensorView {
     return static_cast<T*>(data);
   }
 
-  // The elements [first, first + of.elements()) seen as `of`. Stays a null view in a dry walk.
+  // The elements [first, first + of.elements()) with the shape `of`. It stays a null view in a dry walk.
   TensorView slice(std::int64_t first, Shape of) const {
     return {data == nullptr ? nullptr : static_cast<char*>(data) + first * size_bytes(dtype), dtype, of};
   }
@@ -66,11 +66,11 @@ class Tensor {
     view_ = {};
   }
 
-  // Of one that is defined, until its next use (ArenaBacking::put_aside).
+  // The tensor must be defined. Puts it aside until its next use (ArenaBacking::put_aside).
   void put_aside() { memory_->put_aside(block_, scope_, view_.bytes()); }
 
   bool defined() const { return memory_ != nullptr; }
-  // Of one that is defined: its name and its bytes as allocated.
+  // The tensor must be defined. Returns its name and its bytes as allocated.
   const LedgerEntry& entry() const { return memory_->ledger().entry(block_.ticket); }
   const TensorView& view() const { return view_; }
   operator const TensorView&() const { return view_; }

@@ -1,4 +1,5 @@
-// Where a step's time is read when the host is not what computes: marks are enqueued with the work and read afterwards.
+// Measures a step's time on a device that computes asynchronously: marks are enqueued with the work and read
+// afterwards.
 #pragma once
 
 #include <cstddef>
@@ -10,13 +11,13 @@ namespace perfbench::engine {
 class Timeline {
  public:
   virtual ~Timeline() = default;
-  // Begins a step with a first mark; earlier marks are forgotten.
+  // Begins a step with a first mark and forgets earlier marks.
   virtual void start() = 0;
-  // Marks the end of what was enqueued so far.
+  // Marks the end of the work enqueued so far.
   virtual void mark() = 0;
-  // Says that a replayed recording sets the next `marks` ones.
+  // Tells that a replayed recording sets the next `marks` marks.
   virtual void skip(std::size_t marks) = 0;
-  // Waits for the last mark. Nanoseconds between each mark and the one before it, in order.
+  // Waits for the last mark. Returns the nanoseconds from each mark to the next, in order.
   virtual std::vector<std::int64_t> gaps_ns() = 0;
 };
 

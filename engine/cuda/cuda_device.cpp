@@ -20,7 +20,7 @@ CudaDevices find_cuda_devices() {
   } else {
     found.reason = std::string(cudaGetErrorName(code)) + ": " + cudaGetErrorString(code);
   }
-  cudaGetLastError();  // the error has been reported; later checks start anew
+  cudaGetLastError();  // clears the error, which has been reported
   return found;
 }
 

@@ -1,4 +1,4 @@
-// Calls of the CUDA runtime whose failure ends the run go through cuda_check. For the cuda files alone.
+// cuda_check wraps the calls of the CUDA runtime whose failure ends the run. Only for the cuda files.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -9,7 +9,8 @@
 
 namespace perfbench::engine {
 
-// `call`: the name of the function. A failed kernel shows at a later call, so the call is where it was noticed.
+// `call` is the name of the function. The failure of a kernel surfaces at a later call, so `call` is where it was
+// noticed.
 inline void cuda_check(cudaError_t code, const char* call) {
   if (code == cudaSuccess) return;
   const std::string text = std::string(call) + " failed: " + cudaGetErrorName(code) + ", " + cudaGetErrorString(code);

@@ -1,4 +1,4 @@
-// Events: points of a stream that other streams wait for. For the cuda and nccl files alone.
+// Events: points of a stream that other streams can wait for. Only for the cuda and nccl files.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -9,7 +9,7 @@
 
 namespace perfbench::engine {
 
-// Whether what is enqueued on `stream` goes into a recording.
+// Whether work enqueued on `stream` is being recorded into a graph.
 inline bool is_captured(cudaStream_t stream) {
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
   cuda_check(cudaStreamIsCapturing(stream, &status), "cudaStreamIsCapturing");
@@ -32,9 +32,9 @@ class CudaEvent {
   CudaEvent(const CudaEvent&) = delete;
   CudaEvent& operator=(const CudaEvent&) = delete;
 
-  // The work enqueued on `stream` so far.
+  // Records the work enqueued on `stream` so far.
   void record(cudaStream_t stream) { cuda_check(cudaEventRecord(event_, stream), "cudaEventRecord"); }
-  // What is enqueued on `stream` from now on runs after the recorded point.
+  // Work enqueued on `stream` from now on runs after the recorded point.
   void hold(cudaStream_t stream) const { cuda_check(cudaStreamWaitEvent(stream, event_), "cudaStreamWaitEvent"); }
   cudaEvent_t get() const { return event_; }
 

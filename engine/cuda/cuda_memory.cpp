@@ -28,7 +28,7 @@ class Block {
   const char* what_;
 };
 
-// Memory that goes back by the function that belongs to its allocation.
+// Memory that is freed by the function that belongs to its allocation.
 class CudaBacking final : public ArenaBacking {
  public:
   using Free = cudaError_t (*)(void*);

@@ -9,10 +9,10 @@
 
 namespace perfbench::engine {
 
-// `bytes`: what a dry walk of the run found, allocated at once; asking for more is a LogicFault. Throws OutOfMemory
-// with what is free when the device has less.
+// `bytes` is what a dry walk of the run found, and is allocated at once; asking for more is a LogicFault. Throws
+// OutOfMemory, telling how much is free, if the device has less.
 std::unique_ptr<ArenaBacking> make_cuda_backing(const CudaDevice& device, std::int64_t bytes);
-// Memory that somebody else allocated and frees with the last that holds it.
+// Memory that another component allocated; it is freed with its last owner.
 std::unique_ptr<ArenaBacking> make_cuda_backing(std::shared_ptr<void> base, std::int64_t bytes);
 std::unique_ptr<ArenaBacking> make_cuda_host_backing(std::int64_t bytes);
 

@@ -1,4 +1,4 @@
-// A stream of the GPU that is selected. For the cuda and nccl files alone.
+// A stream of the selected GPU. Only for the cuda and nccl files.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -9,12 +9,13 @@
 
 namespace perfbench::engine {
 
-// Waits for no other stream but by events. greatest: gets free multiprocessors first, as what others wait for should.
+// A stream waits for other streams only through events. greatest: gets free multiprocessors first, for work that others
+// wait for.
 enum class CudaPriority { least, greatest };
 
 class CudaStream {
  public:
-  CudaStream() = default;  // none
+  CudaStream() = default;  // no stream
   explicit CudaStream(CudaPriority priority) {
     int least = 0;
     int greatest = 0;

@@ -1,4 +1,4 @@
-// A data set that cannot be used is bad input of a run.
+// Reports a data set that cannot be used as bad input of the run.
 #pragma once
 
 #include "engine/core/error.h"
@@ -6,7 +6,7 @@
 
 namespace perfbench::engine {
 
-// What `read` returns. Throws BadInput for its DatasetError.
+// Returns the result of `read`. Turns its DatasetError into a BadInput.
 template <class Read>
 auto from_dataset(const Read& read) {
   try {

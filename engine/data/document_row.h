@@ -1,5 +1,5 @@
-// A prompt and its completion as a row of a batch. Real tokens come first, so causal attention keeps padding from all
-// of them.
+// A prompt and its completion as one row of a batch. The real tokens come first, so causal attention hides the padding
+// from all of them.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ inline void add(TokenCounts& to, const TokenCounts& counts) {
   to.padding += counts.padding;
 }
 
-// Targets are where the document completes its prompt. A document without ids is a row of padding.
+// Only the tokens of the completion are targets. A document without ids becomes a row of padding.
 inline TokenCounts fill_row(const spec::InstructionTokens::Document& document, std::span<std::int32_t> tokens,
                             std::span<std::int32_t> targets) {
   TokenCounts counts;

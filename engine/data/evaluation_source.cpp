@@ -25,7 +25,7 @@ class DatasetRows final : public EvaluationSource {
                      " tokens; set model.vocab_size to at least " +
                      std::to_string(std::int64_t{data_.max_token_id()} + 1));
     }
-    // All of them before the first is used.
+    // Checks all documents before the first one is used.
     for (std::int64_t row = 0; row < rows(); ++row) document(row);
   }
 
@@ -48,7 +48,7 @@ class DatasetRows final : public EvaluationSource {
   }
 
  private:
-  // As much of its end as a row takes: its inputs, and the last target.
+  // Keeps as much of the document's end as a row holds: its inputs and the last target.
   spec::InstructionTokens::Document document(std::int64_t row) {
     auto out = from_dataset([&] { return data_.document(row); });
     const auto tokens = static_cast<std::int64_t>(out.ids.size());

@@ -1,7 +1,7 @@
-// Training from a flat-tokens data set (workloads/datasets/flat_tokens.h): window w is
-// encoded[w*seq_len, (w+1)*seq_len), every token a target. The input is the token before the target, 0 where a sequence
-// or the window begins: what lies before a window is never read. With packing the windows are whole sequences, pieces
-// of those longer than a row, several to a row.
+// Training from a flat-tokens data set (workloads/datasets/flat_tokens.h): window w is encoded[w*seq_len,
+// (w+1)*seq_len), and every token is a target. The input is the token in front of the target, 0 where a sequence or the
+// window begins: tokens in front of a window are never read. With packing the windows are whole sequences, several to a
+// row; sequences longer than a row are cut into pieces.
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -63,7 +63,7 @@ class FlatTokensSource final : public TokenSource {
  private:
   static std::size_t as_size(std::int64_t count) { return static_cast<std::size_t>(count); }
 
-  // f(row of the epoch, where it begins in the batch, its length).
+  // Calls f(row of the epoch, where it begins in the batch, its length).
   template <class F>
   void for_rows(const BatchPlace& place, F&& f) const {
     const std::int64_t first = first_sequence(run_, place);
@@ -73,7 +73,7 @@ class FlatTokensSource final : public TokenSource {
     }
   }
 
-  // Of all sequences, in an order of their own: what stood together in the data set need not share rows.
+  // The pieces of all sequences in a shuffled order: neighbours in the data set need not share rows.
   std::vector<PackedRows::Piece> pieces() {
     const std::int64_t sequences = data_.sequences();
     std::vector<std::uint64_t> starts(as_size(sequences + 1));
@@ -116,9 +116,9 @@ class FlatTokensSource final : public TokenSource {
 
   const spec::RunSpec& run_;
   spec::FlatTokens data_;
-  std::int64_t rows_;  // of an epoch
+  std::int64_t rows_;  // rows in an epoch
   std::optional<PackedRows> packed_;
-  std::vector<std::uint32_t> encoded_;  // of one window
+  std::vector<std::uint32_t> encoded_;  // the tokens of one window
 };
 
 }  // namespace

@@ -43,7 +43,7 @@ class InstructionSource final : public TokenSource {
   }
 
  private:
-  // f(row of the epoch, where it begins in the batch, its length).
+  // Calls f(row of the epoch, where it begins in the batch, its length).
   template <class F>
   void for_rows(const BatchPlace& place, F&& f) const {
     const std::int64_t rows = packed_ ? packed_->rows() : data_.documents();
@@ -55,12 +55,12 @@ class InstructionSource final : public TokenSource {
     }
   }
 
-  // The token behind those that fit a row is a target and no input.
+  // One token more than a row holds is read: that one is a target and not an input.
   spec::InstructionTokens::Document document(std::int64_t index) {
     return from_dataset([&] { return data_.document(index, run_.seq_len + 1); });
   }
 
-  // All documents, in an order of their own: what stood together in the data set need not share rows.
+  // All documents in a shuffled order: neighbours in the data set need not share rows.
   std::vector<PackedRows::Piece> pieces() {
     const std::int64_t documents = data_.documents();
     std::vector<std::uint64_t> starts(static_cast<std::size_t>(documents) + 1);
@@ -89,7 +89,7 @@ class InstructionSource final : public TokenSource {
 
   std::string where() const { return run_.data.path + "/" + run_.data.split; }
 
-  // The data set says that it may have some: the documents say which.
+  // The data set says that it may have such tokens; the documents show whether it does.
   void refuse_tokens_beyond_vocabulary() {
     for (std::int64_t d = 0; d < data_.documents(); ++d) {
       const auto ids = from_dataset([&] { return data_.document(d).ids; });

@@ -7,12 +7,12 @@
 namespace perfbench::engine {
 namespace {
 
-// The room of rows, in a tree whose inner nodes have the most of what is below them.
+// The free room in the rows, as a tree whose inner nodes hold the maximum of their children.
 class Rooms {
  public:
   Rooms(std::size_t rows, std::int64_t row_tokens) : leaves_(std::bit_ceil(rows)), most_(2 * leaves_, row_tokens) {}
 
-  // The first row with room for so many tokens, which it then has no more.
+  // Returns the first row that has room for `tokens` and takes the room away.
   std::size_t take(std::int64_t tokens) {
     std::size_t at = 1;
     while (at < leaves_) {
@@ -44,7 +44,7 @@ PackedRows::PackedRows(std::span<const Piece> pieces, std::int64_t row_tokens) :
   std::int64_t begin = 0;
   for (auto& end : ends_) {
     const std::int64_t count = end;
-    end = begin;  // until the pieces have moved it on
+    end = begin;  // the pieces advance it to the end of the row
     begin += count;
   }
   for (std::size_t i = 0; i < pieces.size(); ++i) {

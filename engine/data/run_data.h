@@ -1,4 +1,4 @@
-// What a run reads.
+// The data that a run reads.
 #pragma once
 
 #include <memory>
@@ -8,15 +8,15 @@
 
 namespace perfbench::engine {
 
-// By run.data.kind, of a run that trains.
+// For a run that trains; selected by run.data.kind.
 std::unique_ptr<TokenSource> make_token_source(const spec::RunSpec& run);
 
 struct RunData {
-  std::unique_ptr<TokenSource> tokens;           // of a run that trains
-  std::unique_ptr<EvaluationSource> evaluation;  // of a run that evaluates
+  std::unique_ptr<TokenSource> tokens;           // for a run that trains
+  std::unique_ptr<EvaluationSource> evaluation;  // for a run that evaluates
 };
 
-// Throws BadInput; of task eval also when run.steps are not as many as the data set takes.
+// Throws BadInput; for task eval also if run.steps differs from the number that the data set takes.
 RunData make_run_data(const spec::RunSpec& run);
 
 }  // namespace perfbench::engine

@@ -76,7 +76,7 @@ class PackedDocuments final : public TokenSource {
   }
 
  private:
-  // f(where the row begins in the batch, its documents).
+  // Calls f(where the row begins in the batch, its documents).
   template <class F>
   void for_rows(const BatchPlace& place, F&& f) const {
     for (std::int64_t b = 0; b < run_.microbatch(); ++b) {

@@ -15,7 +15,7 @@ bool is_right(std::span<const RowScore> candidates) {
   });
 }
 
-// Of the question of the first row.
+// The candidates of the question that the first row belongs to.
 std::span<const RowScore> candidates_at(std::span<const RowScore> rows) {
   const auto question = rows.front().candidate->question;
   const auto end =

@@ -1,4 +1,4 @@
-// What the rows of an evaluation add up to.
+// Sums up the rows of an evaluation.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,17 @@
 
 namespace perfbench::engine {
 
-// Of one row, over its targets (engine/ops/ops.h, ScoreArgs).
+// The score of one row, over its targets (engine/ops/ops.h, ScoreArgs).
 struct RowScore {
   double log_likelihood = 0;
   std::int64_t targets = 0;
   std::int64_t missed = 0;
-  std::optional<spec::Candidate> candidate = {};  // where the data set is one of choices
+  std::optional<spec::Candidate> candidate = {};  // set if the data set is one of choices
 };
 
-// Without choices a row is right that has targets and misses none of them. A question is right whose right candidate is
-// likelier, by the sum over its tokens, than each of the others; a NaN is likelier than nothing. Rows in their order.
+// Without choices, a row is correct if it has targets and all are predicted. A question is correct if its right
+// candidate is likelier, by the sum over its tokens, than each of the others; a NaN is never likelier. `rows` must be
+// in their order.
 spec::EvaluationResult evaluation_result(std::span<const RowScore> rows);
 
 }  // namespace perfbench::engine

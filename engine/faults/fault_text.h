@@ -1,4 +1,4 @@
-// "slow:span=matmul,fraction=0.2" taken apart.
+// Parses a fault such as "slow:span=matmul,fraction=0.2".
 #pragma once
 
 #include <map>
@@ -9,16 +9,16 @@ namespace perfbench::engine {
 
 class FaultText {
  public:
-  // Throws BadInput for what is not KIND or KIND:key=value,...
+  // Throws BadInput if the text is not KIND or KIND:key=value,...
   explicit FaultText(std::string_view text);
 
   const std::string& kind() const { return kind_; }
-  // Each may be asked for once. Throw BadInput: without the key, or for a value that is no number of at least 0.
+  // Each key may be taken once. Both throw BadInput if the key is missing or its value is not a number of at least 0.
   std::string take(const std::string& key);
   double take_number(const std::string& key);
-  // `otherwise` without the key.
+  // Returns `otherwise` if the key is missing.
   double take_number(const std::string& key, double otherwise);
-  // Throws BadInput when a key was not asked for.
+  // Throws BadInput if a key has not been taken.
   void finish() const;
 
  private:

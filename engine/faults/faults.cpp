@@ -21,17 +21,17 @@ constexpr double kNsPerUs = 1e3;
 constexpr double kNsPerMs = 1e6;
 constexpr double kBytesPerMib = 1024.0 * 1024.0;
 constexpr double kUsualClockNoise = 0.01;
-constexpr float kPreference = 100;  // logits are a few units
-constexpr double kUnlikely = -100;  // no short completion is, nats
+constexpr float kPreference = 100;  // logits lie within a few units
+constexpr double kUnlikely = -100;  // in nats; no short completion is that unlikely
 
 struct WantedOfOps {
   bool wrong_gradient = false;
   bool crowded_expert = false;
   bool wrong_score = false;
-  std::int64_t failing_loss = 0;  // from 1; 0: none
+  std::int64_t failing_loss = 0;  // counted from 1; 0: no failure
 };
 
-// Losses are the last stage's: with a pipeline one rank errs and the others wait for it.
+// The last stage computes the losses: with a pipeline one rank fails and the others wait for it.
 class FaultyOps : public cpu::CpuOps {
  public:
   explicit FaultyOps(const WantedOfOps& wanted) : wanted_(wanted) {}
@@ -64,7 +64,7 @@ class FaultyOps : public cpu::CpuOps {
     CpuOps::do_score(of_these);
     auto* scores = args.scores_B3.as<double>();
     for (std::size_t i = 0; i < right.size(); i += static_cast<std::size_t>(kScores)) {
-      if (right[i + 1] == 0) continue;  // no target of the sequence is among these rows
+      if (right[i + 1] == 0) continue;  // these rows hold no target of the sequence
       scores[i] += kUnlikely - right[i];
       scores[i + 1] += right[i + 1];
       scores[i + 2] += right[i + 1];
@@ -80,7 +80,7 @@ struct Wanted {
   std::int64_t startup_ns = 0;
   std::int64_t allocate_bytes = 0;
   std::optional<WantedOfOps> ops;
-  std::optional<double> clock_noise;  // of a work_clock
+  std::optional<double> clock_noise;  // noise of the work_clock
 };
 
 template <class E>
@@ -163,7 +163,7 @@ class InjectedFaults : public Faults {
     if (wanted_.allocate_bytes == 0) return {};
     const auto elements = std::max<std::int64_t>(1, wanted_.allocate_bytes / size_bytes(DType::f32));
     Tensor held(memory, {"injected", MemoryScope::workspace, DType::f32, Shape{elements}});
-    // Touched, or the resident set would not grow.
+    // Touches the memory, since otherwise the resident set would not grow.
     std::fill_n(held.view().as<float>(), elements, 0.0F);
     return held;
   }

@@ -1,4 +1,4 @@
-// What tells the times of a run in place of the machine.
+// A clock that replaces the machine's for all times of a run.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ class RunClock {
  public:
   virtual ~RunClock() = default;
   virtual std::int64_t now() = 0;
-  // Until the first step; asked for before it begins.
+  // The time until the first step. It is asked for before that step begins.
   virtual std::int64_t startup_ns() = 0;
   virtual std::int64_t probe_ns() = 0;
 };

@@ -7,7 +7,7 @@ bool is_operation(spec::TraceKind kind) {
   return kind == spec::TraceKind::op || kind == spec::TraceKind::copy || kind == spec::TraceKind::memset;
 }
 
-// A recorder may have been given `at_ns` by a clock that divides the step into phases: its end is not moved.
+// A recorder may take `at_ns` from a clock that divides the step into phases, so its end is not moved.
 bool ends_by_clock(spec::TraceKind kind) {
   return kind == spec::TraceKind::phase || kind == spec::TraceKind::step;
 }
@@ -22,7 +22,7 @@ void SlowSpans::begin(TraceLane lane, const TraceSpan& span, std::int64_t at_ns)
   if (inner_ != nullptr) inner_->begin(lane, span, at_ns);
   Open open{.start_ns = at_ns};
   std::int64_t delay_ns = 0;
-  // `submit` bears the name of the collective that it hands over.
+  // A `submit` span has the name of the collective that it hands over.
   if (span.kind != spec::TraceKind::submit) {
     for (const auto& slow : slow_) {
       if (!fits(slow, span)) continue;
@@ -36,7 +36,7 @@ void SlowSpans::begin(TraceLane lane, const TraceSpan& span, std::int64_t at_ns)
 
 void SlowSpans::end(TraceLane lane, std::int64_t at_ns) {
   auto& open = lanes_[static_cast<std::size_t>(lane)].open;
-  // A sink that is set while a span is open sees its end alone.
+  // A sink that is set while a span is open sees only its end.
   if (!open.empty()) {
     const auto span = open.back();
     open.pop_back();

@@ -1,5 +1,5 @@
-// Spans that take longer than their work. Everything the engine does is a span, so one place delays any of it; and
-// because the delay ends before the span does, a trace shows it where it was put.
+// Spans that take longer than their work. Everything the engine does is a span, so any part of it can be delayed from
+// here. The delay ends before the span does, so a trace shows it where it was injected.
 #pragma once
 
 #include <array>
@@ -13,17 +13,17 @@
 namespace perfbench::engine {
 
 struct SlowSpan {
-  std::string name;           // of spans, or "ops" for every operation
+  std::string name;           // name of the spans, or "ops" for every operation
   double fraction = 0;        // of the span's own time, added at its end
   std::int64_t delay_ns = 0;  // added at its beginning
 };
 
 class SlowSpans : public TraceSink {
  public:
-  // `clock` outlives it.
+  // `clock` must outlive it.
   SlowSpans(std::vector<SlowSpan> slow, WaitingClock& clock) : slow_(std::move(slow)), clock_(clock) {}
 
-  // Where spans go that are also traced; null for none.
+  // Where spans that are also traced go; null for no trace.
   void set_inner(TraceSink* inner) { inner_ = inner; }
 
   void begin(TraceLane lane, const TraceSpan& span, std::int64_t at_ns) override;
@@ -34,7 +34,7 @@ class SlowSpans : public TraceSink {
     std::int64_t start_ns = 0;
     double fraction = 0;
   };
-  // On cache lines of its own: the lanes are used by different threads.
+  // A lane has its own cache lines, because different threads use the lanes.
   struct alignas(64) Lane {
     std::vector<Open> open;
   };

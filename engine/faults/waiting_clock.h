@@ -1,5 +1,5 @@
-// What a delay waits with: by keeping busy until the machine's clock has come so far, or by setting a clock that is the
-// engine's own (work_clock.h).
+// How a delay waits: by keeping busy until the machine's clock has advanced, or by setting the engine's own clock
+// (work_clock.h).
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@ class WaitingClock {
  public:
   virtual ~WaitingClock() = default;
   virtual std::int64_t now() = 0;
-  // What it shows when it has come to `at_ns`.
+  // Returns the clock's time once it has reached `at_ns`.
   virtual std::int64_t wait_until(std::int64_t at_ns) = 0;
 };
 
-// Busy, as slower work would be.
+// Keeps busy, as slower work would.
 class BusyClock : public WaitingClock {
  public:
   using Now = std::int64_t (*)();

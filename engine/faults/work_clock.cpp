@@ -5,12 +5,12 @@
 namespace perfbench::engine {
 namespace {
 
-// About two cores of a server: what a person who looks at the demonstration may have seen before.
+// About two cores of a server: a speed that readers of the demonstration may have seen before.
 constexpr double kFlopsPerNs = 250;
 constexpr double kBytesPerNs = 10;
-constexpr double kOperationNs = 20e3;  // of every operation, also those that count no FLOPs
+constexpr double kOperationNs = 20e3;  // of every operation, including those that count no FLOPs
 constexpr double kStartupNs = 50e6;
-constexpr double kProbeNs = 2e6;  // of a machine that is never disturbed
+constexpr double kProbeNs = 2e6;  // of an undisturbed machine
 constexpr std::int64_t kNoWork = -1;
 
 bool is_work(spec::TraceKind kind) {
@@ -26,7 +26,7 @@ std::int64_t WorkClock::wait_until(std::int64_t at_ns) {
 }
 
 std::int64_t WorkClock::startup_ns() {
-  return std::llround(pace_ * kStartupNs) + now_ns_;  // what a fault added before the first step
+  return std::llround(pace_ * kStartupNs) + now_ns_;  // includes what a fault added before the first step
 }
 
 std::int64_t WorkClock::probe_ns() {
@@ -39,7 +39,7 @@ void WorkClock::begin(TraceLane lane, const TraceSpan& span, std::int64_t) {
 }
 
 void WorkClock::end(TraceLane lane, std::int64_t) {
-  // A sink that is set while a span is open sees its end alone.
+  // A sink that is set while a span is open sees only its end.
   if (lane == TraceLane::schedule && !open_.empty()) {
     const auto bytes = open_.back();
     open_.pop_back();
@@ -50,7 +50,8 @@ void WorkClock::end(TraceLane lane, std::int64_t) {
 
 void WorkClock::work(std::int64_t bytes) {
   const auto total = flops_ ? flops_() : 0;
-  const auto flops = total < flops_before_ ? total : total - flops_before_;  // less than before: counted anew
+  // a smaller total means that the count started again
+  const auto flops = total < flops_before_ ? total : total - flops_before_;
   flops_before_ = total;
   const double ns = kOperationNs + static_cast<double>(flops) / kFlopsPerNs + static_cast<double>(bytes) / kBytesPerNs;
   now_ns_ += std::llround(pace_ * ns);

@@ -1,6 +1,6 @@
-// A clock that work turns and nothing else, for demonstrations that have to end the same way on a busy machine: an
-// operation takes the time of its own FLOPs and bytes at fixed rates, whatever the cores were doing meanwhile. Nothing
-// timed by it was measured; a run that has it says so by its arguments (faults.h).
+// A clock that advances only with work, for demonstrations that have to end the same way on a busy machine. An
+// operation takes the time of its own FLOPs and bytes at fixed rates, whatever the cores were doing meanwhile. Times of
+// this clock are not measurements; a run that uses it says so in its arguments (faults.h).
 #pragma once
 
 #include <atomic>
@@ -16,10 +16,10 @@ namespace perfbench::engine {
 
 class WorkClock : public TraceSink, public RunClock, public WaitingClock {
  public:
-  // `pace`: of all its times, 1 as the rates below say. A run's own, drawn once, is the noise between runs.
+  // `pace` scales all its times; 1 gives the rates below. Each run draws its own, which is the noise between runs.
   explicit WorkClock(double pace) : pace_(pace) {}
 
-  // What the operations so far took, in FLOPs; each operation's share is what was added since the one before.
+  // The FLOPs of all operations so far. An operation's share is the difference since the previous one.
   void set_flops(std::function<std::int64_t()> flops) { flops_ = std::move(flops); }
   // Where spans go, with times of this clock; null for nowhere.
   void set_inner(TraceSink* inner) { inner_ = inner; }
@@ -39,8 +39,8 @@ class WorkClock : public TraceSink, public RunClock, public WaitingClock {
   std::function<std::int64_t()> flops_;
   TraceSink* inner_ = nullptr;
   std::int64_t flops_before_ = 0;
-  std::vector<std::int64_t> open_;  // of the lane of the schedule: bytes of an operation, kNoWork of any other span
-  std::atomic<std::int64_t> now_ns_ = 0;  // the communication lane looks at it from a thread of its own
+  std::vector<std::int64_t> open_;        // on the schedule lane: bytes of an operation, kNoWork of any other span
+  std::atomic<std::int64_t> now_ns_ = 0;  // the communication lane reads it from another thread
 };
 
 }  // namespace perfbench::engine

@@ -63,7 +63,7 @@ Tensor adapter_backward(const Context& context, const LayerWeights& weights, con
     inner_product(context, weights, adapter, inner, x, part);
   }
   weight_gradient(context, gradients.adapters, adapter.b, dy, inner, part);
-  // Read for the last time: its buffer takes its gradient.
+  // This is the last read: the gradient replaces the value in its buffer.
   context.ops.matmul(
       {.a = dy, .b = weights.adapters.weight(adapter.b), .c = inner, .part = part, .factor = adapter.factor});
   weight_gradient(context, gradients.adapters, adapter.a, inner, x, part);

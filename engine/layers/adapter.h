@@ -1,6 +1,6 @@
-// An adapter beside a linear layer (workloads/spec/lora_spec.h): what is added to the layer's products, by products of
-// its own. Where ranks along tp each have a part of a linear layer, they have that of its adapter; both make parts of
-// the same sums (parameter_table.h, layer_adapters).
+// The adapter of a linear layer (workloads/spec/lora_spec.h), computed by its own products and added to those of the
+// layer. Where ranks along tp each have a part of a linear layer, they have that part of its adapter too; both make
+// parts of the same sums (parameter_table.h, layer_adapters).
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace perfbench::engine {
 
-// Where its parameters lie in their unit.
+// Where an adapter's parameters lie in their unit.
 struct Adapter {
   std::string name;  // "layers.3.query"
   ParameterPlace a;  // [rank, in]
@@ -18,15 +18,15 @@ struct Adapter {
   float factor = 1.0F;
 };
 
-// Nothing where the linear layer of that name has none.
+// The adapter of the linear layer `linear`, if it has one.
 std::optional<Adapter> find_adapter(const LayerUnits& units, const std::string& linear);
 
 // y[N, out] += factor * (x A^T) B^T.
 void adapter_forward(const Context& context, const LayerWeights& weights, const Adapter& adapter, RowsView y,
                      TensorView x, FlopPart part);
 
-// dA and dB (+)=. The gradient by x A^T, which adapter_backward_input takes, [N, rank]. x A^T is made again: it is
-// narrow, and keeping it would be one more value of every linear layer.
+// Adds or writes dA and dB. Returns the gradient of x A^T [N, rank], which adapter_backward_input takes. It recomputes
+// x A^T: that is narrow, and keeping it would cost one more value for every linear layer.
 Tensor adapter_backward(const Context& context, const LayerWeights& weights, const LayerGradients& gradients,
                         const Adapter& adapter, RowsView dy, TensorView x, FlopPart part);
 
@@ -34,7 +34,7 @@ Tensor adapter_backward(const Context& context, const LayerWeights& weights, con
 void adapter_backward_input(const Context& context, const LayerWeights& weights, const Adapter& adapter, TensorView dx,
                             TensorView dinner, FlopPart part);
 
-// W[out, in] += factor * B A of each of the layer's adapters, in the gathered weights: rounded once to their type.
+// W[out, in] += factor * B A for each of the layer's adapters, in the gathered weights; rounded once to their type.
 void merge_adapters(const Context& context, const LayerUnits& units, const LayerWeights& weights);
 
 }  // namespace perfbench::engine

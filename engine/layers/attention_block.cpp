@@ -11,8 +11,8 @@
 namespace perfbench::engine {
 namespace {
 
-// Query, and key and value of this rank's heads: of fewer of those than ranks along tp each rank's query heads read
-// one.
+// The query, and the key and value of this rank's heads. With fewer key heads than ranks along tp, all query heads of a
+// rank read one key head.
 JoinedLinear attention_projections(const LayerShared& shared, const LayerUnits& units) {
   const auto& model = shared.run.model;
   const Linear query(units, "query");
@@ -39,7 +39,7 @@ spec::Saved AttentionBlock::saved_name(AttentionValue value) {
     case V::query_statistics:
     case V::key_statistics:
       return Saved::norm_statistics;
-    case V::projections:  // which the policy places alike
+    case V::projections:  // the policy gives all three the same place
     case V::query:
     case V::query_before:
       return Saved::query_proj;
@@ -58,7 +58,7 @@ spec::Saved AttentionBlock::saved_name(AttentionValue value) {
   return Saved::context;
 }
 
-// What a norm made of a projection is made of it again, as that of every norm.
+// The result of a norm on a projection is recomputed from that projection, as for every norm.
 spec::SavePlace AttentionBlock::place_of(AttentionValue value) const {
   const bool rebuilt = query_norm_ && (value == V::query || value == V::key);
   return rebuilt ? spec::SavePlace::remat : shared_.remat[saved_name(value)];
@@ -99,7 +99,7 @@ void AttentionBlock::put_away(std::initializer_list<AttentionValue> names, Value
   }
 }
 
-// All tokens of the normalised input, in the buffer.
+// Writes all tokens of the normalised input to the buffer.
 TensorView AttentionBlock::normalised(const LayerWeights& weights, Values& v, TensorView buffer) const {
   const Context& context = shared_.context;
   const TensorView rows_RM = shared_.tensor_parallel.rows_of(buffer);
@@ -133,7 +133,7 @@ void AttentionBlock::rotate(RowsView x, Direction direction) const {
                             .direction = direction});
 }
 
-// Every head is a row: [N, H*D] as [N*H, D].
+// Every head is a row: [N, H*D] becomes [N*H, D].
 void AttentionBlock::normalise(const LayerWeights& weights, Values& v, const NormedHeads& heads) const {
   if (!heads.norm || v.has(heads.after)) return;
   const Context& context = shared_.context;
@@ -207,7 +207,7 @@ void AttentionBlock::compute(const LayerWeights& weights, Values& v) const {
   const auto& d = dims_;
   const bool missing_weights = shared_.run.attention == spec::AttentionKind::dot_product && !v.has(V::weights);
   if (v.has(V::context) && v.has(V::logsumexp) && !missing_weights) return;
-  // The parts of attention come out of one operation; those that are there are written again with the same bits.
+  // One operation computes all parts of attention; it writes existing parts again with the same bits.
   if (!v.has(V::context)) v[V::context] = context.activation(named("context"), query_of(v).shape);
   if (!v.has(V::logsumexp)) {
     v[V::logsumexp] = context.activation_f32(named("logsumexp"), Shape{d.batch, d.n_heads, d.seq_len});
@@ -276,7 +276,7 @@ void AttentionBlock::backward_attention(const LayerWeights& weights, const Layer
   Tensor dbias_BHT;
   if (relative_bias_) {
     if (shared_.run.attention == spec::AttentionKind::flash) bias_HT = bias_by_distance(weights);
-    // Attention gives it with its other gradients, whether the table trains or not.
+    // Attention returns this gradient with its others, whether the table trains or not.
     dbias_BHT = context.workspace_f32(named("drelative_bias"), v[V::logsumexp].view().shape);
   }
   context.ops.attention_backward({.dquery = d.members[kQuery],
@@ -315,7 +315,7 @@ void AttentionBlock::backward_projections(const LayerWeights& weights, const Lay
   }
   const auto made = projections_.backward_weight(context, weights, gradients, d, normed_NM, kPart);
   if (gradients.last_reader == LastReader::attention) return;
-  // The normalised input has been read for the last time: its rows take their gradient.
+  // This was the last read of the normalised input: its gradient goes to its rows.
   const TensorView dnormed_RM = tp.rows_of(buffer);
   PartialSums sums(context, tp, named("dattention_norm"), dnormed_RM, buffer);
   projections_.backward_input(context, weights, sums.tokens_NM(), made, kPart);

@@ -1,5 +1,5 @@
-// The first half of a decoder layer: what attention adds to the residual stream. Letters as in ops.h, H and K the heads
-// of this rank; R its rows of the residual stream (tensor_parallel.h).
+// The first half of a decoder layer: what attention adds to the residual stream. Letters are those of ops.h; H and K
+// are the heads of this rank, R its rows of the residual stream (tensor_parallel.h).
 #pragma once
 
 #include <cstdint>
@@ -18,15 +18,17 @@ namespace perfbench::engine {
 enum class AttentionValue {
   input,       // x [R, M]
   statistics,  // [1 or 2, R]
-  // Joined, query, key and value side by side, [N, (H + 2 K)*D], after RoPE; with a norm of the heads before both.
+  // If joined: query, key and value side by side, [N, (H + 2 K)*D], after RoPE; before norm and RoPE if heads have a
+  // norm.
   projections,
-  query,      // [N, H*D], after RoPE. Joined, query and key are there with a norm of the heads alone, value is not.
+  // [N, H*D], after RoPE. If joined, query and key exist only if heads have a norm, and value does not exist.
+  query,
   key,        // [N, K*D], after RoPE
   value,      // [N, K*D]
   weights,    // [B, H, T, T], dot_product only
   context,    // [N, H*D]
   logsumexp,  // [B, H, T]
-  // With a norm of the heads, what it was given (not joined), and its statistics [1, N*H] and [1, N*K].
+  // If heads have a norm: its inputs (unless joined), and its statistics [1, N*H] and [1, N*K].
   query_before,
   key_before,
   query_statistics,
@@ -43,13 +45,13 @@ class AttentionBlock {
   std::size_t parameters() const;
   std::size_t adapter_parameters() const;
 
-  // Every value that is missing, in the order of the forward pass. The forward pass itself is this on values of which
-  // only the input is there, so that what is computed again has the same bits.
+  // Computes every missing value, in the order of the forward pass. The forward pass itself calls this with only the
+  // input present, so recomputed values have the same bits.
   void compute(const LayerWeights& weights, Values& v) const;
-  // The output projection [R, M]: the input is still to be added.
+  // The output projection [R, M], to which the input must still be added.
   Tensor project(const LayerWeights& weights, const Values& v) const;
   void put_away(std::initializer_list<AttentionValue> names, Values& v, Saved& saved) const;
-  // dx_RM comes as the gradient by the residual sum and becomes the gradient by the block's input.
+  // On entry dx_RM is the gradient of the residual sum, on return the gradient of the block's input.
   void backward(const LayerWeights& weights, const LayerGradients& gradients, Values& v, TensorView dx_RM) const;
 
  private:
@@ -60,14 +62,14 @@ class AttentionBlock {
   spec::SavePlace place_of(AttentionValue value) const;
   TensorView normalised(const LayerWeights& weights, Values& v, TensorView buffer) const;
   void compute_projections(const LayerWeights& weights, Values& v) const;
-  // What the projections give, and what attention reads.
+  // The projections' outputs, which attention reads.
   static constexpr std::size_t kQuery = 0, kKey = 1, kValue = 2;
   AttentionValue apart(std::size_t member) const;
   RowsView projected(const Values& v, std::size_t member) const;
   RowsView query_of(const Values& v) const { return query_norm_ ? v[V::query].view() : projected(v, kQuery); }
   RowsView key_of(const Values& v) const { return key_norm_ ? v[V::key].view() : projected(v, kKey); }
   void rotate(RowsView x, Direction direction) const;
-  // Queries or keys, where their heads have a norm.
+  // Queries or keys, if their heads have a norm.
   struct NormedHeads {
     const std::optional<Norm>& norm;
     std::size_t member;
@@ -78,15 +80,15 @@ class AttentionBlock {
   NormedHeads queries() const { return {query_norm_, kQuery, V::query_statistics, V::query, "query"}; }
   NormedHeads keys() const { return {key_norm_, kKey, V::key_statistics, V::key, "key"}; }
   void normalise(const LayerWeights& weights, Values& v, const NormedHeads& heads) const;
-  // The gradient by what the norm made of a projection becomes the one by the projection.
+  // Turns the gradient of the norm's output into that of its input, the projection.
   void backward_heads(const LayerWeights& weights, const LayerGradients& gradients, Values& v, const NormedHeads& heads,
                       RowsView d) const;
-  // [H, T], or nothing: few enough numbers to be made again where they are needed.
+  // [H, T], or empty without a relative bias: so few numbers that they are recomputed where they are needed.
   Tensor bias_by_distance(const LayerWeights& weights) const;
-  // `d`: the gradients by what attention reads.
+  // `d` has the gradients of the values that attention reads.
   void backward_attention(const LayerWeights& weights, const LayerGradients& gradients, const Values& v,
                           TensorView dcontext, const JoinedLinear::Outputs& d) const;
-  // `d`: the gradients by what the projections give.
+  // `d` has the gradients of the projections' outputs.
   void backward_projections(const LayerWeights& weights, const LayerGradients& gradients, Values& v,
                             const JoinedLinear::Outputs& d, TensorView dx_RM) const;
   std::string named(const char* what) const { return name_ + "." + what; }
@@ -94,14 +96,14 @@ class AttentionBlock {
   const LayerShared& shared_;
   const spec::ModelSpec& model_;
   std::string name_;
-  AttentionDims dims_;  // of this rank's heads
+  AttentionDims dims_;  // heads of this rank
   Norm norm_;
-  // Where every rank holds all key and value heads: whole, else absent.
+  // The whole key projection if every rank has all key and value heads; else absent.
   std::optional<Linear> all_keys_;
   std::optional<Linear> all_values_;
-  JoinedLinear projections_;  // query, and key and value of this rank's heads
+  JoinedLinear projections_;  // the query, and the key and value of this rank's heads
   Linear out_;
-  std::optional<Norm> query_norm_;  // of every head
+  std::optional<Norm> query_norm_;  // norm of every head
   std::optional<Norm> key_norm_;
   std::optional<ParameterPlace> relative_bias_;  // [buckets, H]
 };

@@ -1,5 +1,5 @@
-// The intermediates of one block of a layer that its backward pass reads, and what a policy does with each between the
-// two passes. A block names its own, by an enumeration `Value` whose last member is `count`.
+// The intermediates of one block of a layer that its backward pass reads, and where a policy keeps each one between the
+// two passes. A block names its own in an enumeration `Value` whose last member is `count`.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace perfbench::engine {
 
-// Of a value that the forward pass has made, where they are listed.
+// Records a value that the forward pass has made, if a list of them is wanted.
 inline void note_intermediate(const Context& context, std::string_view value, const Tensor& tensor,
                               const std::string& layer, spec::SavePlace place) {
   if (context.intermediates == nullptr || !tensor.defined()) return;
@@ -34,11 +34,11 @@ class BlockValues {
   std::array<Tensor, kValues<Value>> values_;
 };
 
-// What a block keeps of one microbatch from its forward to its backward pass.
+// The values of one microbatch that a block keeps from its forward to its backward pass.
 template <class Value>
 class SavedValues {
  public:
-  // The value is no longer read by the forward pass: held, on its way to the host, or dropped.
+  // Called once the forward pass no longer reads the value: keeps it, starts its copy to the host, or drops it.
   void put_away(Value name, Tensor&& value, spec::SavePlace place, const Context& context) {
     Tensor owned = std::move(value);
     if (!owned.defined() || place == spec::SavePlace::remat) return;
@@ -55,8 +55,8 @@ class SavedValues {
     host_[name] = std::move(host);
   }
 
-  // Waits for what is on its way to the host and gives its device memory back. A layer later, so that the transfer runs
-  // beside that layer's computation.
+  // Waits for values on their way to the host and frees their device memory. Called one layer later, so that the
+  // transfer runs beside that layer's computation.
   void finish_offload() {
     for (std::size_t i = 0; i < kValues<Value>; ++i) {
       moving_[i].pending.wait();
@@ -66,7 +66,7 @@ class SavedValues {
     }
   }
 
-  // Starts to bring back what is on the host. A layer early, for the same reason.
+  // Starts to bring back the values on the host. Called one layer early, for the same reason.
   void begin_fetch(const Context& context) {
     for (std::size_t i = 0; i < kValues<Value>; ++i) {
       const Tensor& host = host_[static_cast<Value>(i)];
@@ -80,12 +80,12 @@ class SavedValues {
     }
   }
 
-  // What is enqueued from now on follows the transfers of begin_fetch.
+  // Orders all work enqueued from now on behind the transfers of begin_fetch.
   void finish_fetch() {
     for (auto& moving : moving_) moving.pending.wait();
   }
 
-  // Everything that was kept, on the device. What was dropped stays undefined. After finish_fetch.
+  // Returns everything that was kept, on the device. Dropped values stay undefined. Call it after finish_fetch.
   BlockValues<Value> take() {
     BlockValues<Value> values = std::exchange(device_, {});
     for (std::size_t i = 0; i < kValues<Value>; ++i) {
@@ -98,7 +98,8 @@ class SavedValues {
   }
 
  private:
-  // Goes in or out of this block's host copy. The order matters: who waits goes first.
+  // A transfer to or from this block's host copy. The order of the members matters: `pending` is destroyed first, and
+  // waits.
   struct Moving {
     Tensor device;
     Pending pending;

@@ -9,7 +9,7 @@
 namespace perfbench::engine {
 namespace {
 
-// Dense or of experts, by the parameters that the unit has.
+// A dense block or one of experts, depending on the parameters of the unit.
 std::unique_ptr<FeedForwardBlock> make_feed_forward(const LayerShared& shared, const LayerUnits& units) {
   if (units.layer.place_if_any("router.weight")) return std::make_unique<ExpertFeedForward>(shared, units);
   return std::make_unique<DenseFeedForward>(shared, units);

@@ -1,4 +1,4 @@
-// One pre-norm decoder layer: x + attention(norm(x)), then that + feed_forward(norm(that)).
+// One pre-norm decoder layer: y = x + attention(norm(x)), then y + feed_forward(norm(y)).
 #pragma once
 
 #include <memory>
@@ -9,17 +9,18 @@
 
 namespace perfbench::engine {
 
-// What a layer keeps of one microbatch from its forward to its backward pass.
+// The values of one microbatch that a layer keeps from its forward to its backward pass.
 struct LayerState {
   AttentionBlock::Saved attention;
   FeedForwardBlock::Saved feed_forward;
 
-  // When the next layer, or with one recording for all this one, is computed: what is offloaded has left the device.
+  // Called during the next layer or, if one recording serves all layers, during this one: waits until offloaded values
+  // have left the device.
   void finish_offload() {
     attention.finish_offload();
     feed_forward.finish_offload();
   }
-  // Just before the backward pass.
+  // Called just before the backward pass.
   void finish_fetch() {
     attention.finish_fetch();
     feed_forward.finish_fetch();
@@ -31,14 +32,14 @@ class DecoderLayer {
   DecoderLayer(const LayerShared& shared, const LayerUnits& units);
 
   bool has_experts() const { return feed_forward_->has_experts(); }
-  // y_RM from x_RM. What the policy keeps waits in `state`.
+  // Computes y_RM from x_RM. `state` receives the values that the policy keeps.
   Tensor forward(const LayerWeights& weights, Tensor x_RM, LayerState& state) const;
-  // Before the backward pass, while the layer behind this one computes: what was offloaded begins to come back.
+  // Called before the backward pass, while the next layer computes its own: starts to bring back offloaded values.
   void begin_fetch(LayerState& state) const {
     state.attention.begin_fetch(shared_.context);
     state.feed_forward.begin_fetch(shared_.context);
   }
-  // dx_RM from dy_RM (in its buffer), which holds nothing of use where nothing below reads it; parameter gradients into
+  // Returns dx_RM in the buffer of dy_RM; it has no meaning if no layer below reads it. Writes parameter gradients to
   // `gradients`.
   Tensor backward(const LayerWeights& weights, const LayerGradients& gradients, Tensor dy_RM, LayerState& state) const;
 

@@ -37,7 +37,7 @@ spec::Saved DenseFeedForward::saved_name(FeedForwardValue value) const {
       return Saved::out_proj;
     case V::statistics:
       return Saved::norm_statistics;
-    case V::gate_up:  // which the policy places alike
+    case V::gate_up:  // the policy gives both the same place
     case V::gate:
       return Saved::mlpwi_0;
     case V::up:
@@ -45,7 +45,7 @@ spec::Saved DenseFeedForward::saved_name(FeedForwardValue value) const {
     default:
       throw LogicFault("a dense feed-forward block has no such value");
   }
-  // The only input projection of an un-gated block is the policies' first.
+  // Policies call the only input projection of an un-gated block the first one.
   return gated() ? Saved::mlpwi_1 : Saved::mlpwi_0;
 }
 
@@ -87,7 +87,7 @@ Tensor DenseFeedForward::product_buffer() const {
   return shared_.context.workspace(named("mlp_product"), Shape{shared_.tensor_parallel.tokens(), up().outputs()});
 }
 
-// In the buffer, which is made where there is none.
+// Writes to the buffer, which is allocated if it does not exist.
 Tensor DenseFeedForward::activated(const Values& v, Tensor product_NF) const {
   if (!product_NF.defined()) product_NF = product_buffer();
   shared_.context.ops.activation_forward(
@@ -106,8 +106,8 @@ Tensor DenseFeedForward::finish(const LayerWeights& weights, Values& v, Tensor p
   linear_forward(context, weights, down_, sums.tokens_NM(), product_NF, kPart, bias_of(tp));
   sums.finish();
   drop_addition(shared_, named("feed_forward"), y_RM);
-  // The norm that follows is the next layer's, with weights of another unit and a recording of its own, and the sum's
-  // place is this layer's policy's to choose: here the sum takes a pass of its own.
+  // The following norm belongs to the next layer: its weights are in another unit, it has its own recording, and this
+  // layer's policy decides where the sum is kept. So the sum is a separate pass here.
   context.ops.add(y_RM, v[V::input], y_RM);
   put_away({V::input}, v, saved);
   return y_RM;
@@ -117,8 +117,8 @@ void DenseFeedForward::backward(const LayerWeights& weights, const LayerGradient
                                 Tensor product_NF, TensorView dy_RM) const {
   const Context& context = shared_.context;
   const auto& tp = shared_.tensor_parallel;
-  // Also where it came with the projection just now: that one is of the sum before its rounding, and policies that kept
-  // the rounded sum could not have the same bits.
+  // Recomputed even if the projection has just returned it: that one was made from the sum before its rounding, and
+  // policies that kept the rounded sum could not have the same bits.
   product_NF = activated(v, std::move(product_NF));
   {
     Tensor dropped_dy;
@@ -127,7 +127,7 @@ void DenseFeedForward::backward(const LayerWeights& weights, const LayerGradient
                                        gathered_dy, named("dlayer_output"));
     const OutputGradient d =
         linear_backward_weight(context, weights, gradients, down_, dy_NM, product_NF, kPart, bias_of(tp));
-    // The product is no longer needed: its buffer takes its gradient, or that of what it was made of.
+    // The product is no longer needed: its gradient, or that of its inputs, takes its buffer.
     if (fuses_activation()) {
       linear_gelu_backward_input(context, weights, down_, product_NF, v[V::up], d, kPart);
     } else {
@@ -144,7 +144,7 @@ void DenseFeedForward::backward(const LayerWeights& weights, const LayerGradient
   backward_up(weights, gradients, v, dy_RM);
 }
 
-// Gate and up hold the gradients by the projections.
+// On return gate and up hold the gradients of the projections.
 void DenseFeedForward::backward_up(const LayerWeights& weights, const LayerGradients& gradients, Values& v,
                                    TensorView dy_RM) const {
   const Context& context = shared_.context;
@@ -155,7 +155,7 @@ void DenseFeedForward::backward_up(const LayerWeights& weights, const LayerGradi
   const auto d = projected(v);
   const auto made = in_.backward_weight(context, weights, gradients, d, normed_NM, kPart);
   if (gradients.last_reader == LastReader::feed_forward) return;
-  // The normalised input has been read for the last time: its rows take their gradient.
+  // This was the last read of the normalised input: its gradient goes to its rows.
   PartialSums sums(context, tp, named("dmlp_norm"), rows_RM, buffer);
   in_.backward_input(context, weights, sums.tokens_NM(), made, kPart);
   v[V::gate_up].reset();

@@ -1,4 +1,4 @@
-// A feed-forward block that multiplies every token.
+// A feed-forward block through which every token passes.
 #pragma once
 
 #include "engine/layers/feed_forward_block.h"
@@ -25,11 +25,12 @@ class DenseFeedForward final : public FeedForwardBlock {
   spec::Saved saved_name(FeedForwardValue value) const override;
   bool gated() const { return spec::is_gated(model_.activation); }
   const Linear& up() const { return in_.member(gated() ? 1 : 0); }
-  // Products whose activation is their epilogue: of what a product and its adapter make together it is not.
+  // Whether the activation is the epilogue of the product. Not with an adapter: the activation must be applied to the
+  // sum of both products.
   bool fuses_activation() const {
     return model_.activation == spec::Activation::gelu_tanh && !up().adapter && !down_.adapter;
   }
-  // Of gate and up, or up alone, those that are there.
+  // Gate and up, or only up; only those that exist.
   JoinedLinear::Outputs projected(const Values& v) const;
   RowsView gate_of(const Values& v) const { return gated() ? projected(v).members[0] : RowsView(); }
   RowsView up_of(const Values& v) const { return projected(v).members[gated() ? 1 : 0]; }
@@ -37,7 +38,7 @@ class DenseFeedForward final : public FeedForwardBlock {
   Tensor product_buffer() const;
   void backward_up(const LayerWeights& weights, const LayerGradients& gradients, Values& v, TensorView dy_RM) const;
 
-  JoinedLinear in_;  // of gated kinds gate and up, else up
+  JoinedLinear in_;  // gate and up of gated kinds, else up
   Linear down_;
 };
 

@@ -63,8 +63,9 @@ spec::Saved ExpertFeedForward::saved_name(FeedForwardValue value) const {
   return Saved::norm_statistics;
 }
 
-// Each rank along tp has its rows of the logits made, and all have the same ones then: ranks that chose other experts
-// for a token, for a last bit of a product, would add parts of different sums.
+// Each rank along tp computes the logits of its rows and receives all others, so that all have the same logits. If
+// ranks chose different experts for a token, because of the last bit of a product, they would add parts of different
+// sums.
 void ExpertFeedForward::make_logits(const LayerWeights& weights, Values& v, TensorView normed_RM) const {
   const Context& context = shared_.context;
   const auto& tp = shared_.tensor_parallel;
@@ -90,7 +91,7 @@ void ExpertFeedForward::route(const LayerWeights& weights, Values& v, TensorView
   made(V::rows, "expert_rows", DType::i32, of_choices);
   made(V::choices, "row_choices", DType::i32, {rule_.parts * rule_.part_rows});
   made(V::segments, "expert_segments", DType::i32, {rule_.parts, moe_.n_experts / rule_.parts, 2});
-  // A recomputation's are known.
+  // A recomputation already knows them.
   const bool first = context.ops.pass() == Pass::first;
   const Shape of_sequences{tokens / rule_.seq_len};
   const Tensor balance = first ? context.activation_f32(named("expert_balance"), of_sequences) : Tensor();
@@ -111,7 +112,7 @@ void ExpertFeedForward::route(const LayerWeights& weights, Values& v, TensorView
     context.ops.sum(shared_.experts.load, load, Write::accumulate);
     context.ops.sum(shared_.experts.dropped, dropped, Write::accumulate);
   }
-  // With slots all segments are alike.
+  // With slots all segments are equal.
   if (rule_.dropless()) v[V::segments] = exchanged(std::move(v[V::segments]), "expert_segments_received");
 }
 
@@ -137,7 +138,7 @@ Tensor ExpertFeedForward::sent(const Values& v, TensorView x_NM, TensorView gate
 }
 
 ExpertProductArgs ExpertFeedForward::product_args(const Values& v) const {
-  // Of the rows that are sent where none is dropped, all ranks together fill as many as they have choices.
+  // Without dropped rows, only part of the rows sent are filled: their number over all ranks equals that of choices.
   return {.segments_PX2 = v[V::segments],
           .slots = rule_.dropless() ? 0 : rule_.part_rows / (moe_.n_experts / rule_.parts),
           .counted_rows = rule_.dropless() ? v[V::rows].view().elements() : rule_.parts * rule_.part_rows};
@@ -253,7 +254,7 @@ void ExpertFeedForward::backward(const LayerWeights& weights, const LayerGradien
     gathered_dy.reset();
     dropped_dy.reset();
     backward_weight(gradients, v, down_, drows_QM, product_QF);
-    // The product is no longer needed: its buffer takes its gradient.
+    // The product is no longer needed: its gradient takes its buffer.
     backward_input(weights, v, down_, product_QF, drows_QM, Write::overwrite);
   }
   context.ops.activation_backward(
@@ -262,7 +263,7 @@ void ExpertFeedForward::backward(const LayerWeights& weights, const LayerGradien
   backward_up(weights, gradients, v, dgates_NC, dy_RM);
 }
 
-// `gate` and `up` hold the gradients by the projections.
+// On return `gate` and `up` hold the gradients of the projections.
 void ExpertFeedForward::backward_up(const LayerWeights& weights, const LayerGradients& gradients, Values& v,
                                     TensorView dgates_NC, TensorView dy_RM) const {
   const Context& context = shared_.context;
@@ -283,7 +284,7 @@ void ExpertFeedForward::backward_up(const LayerWeights& weights, const LayerGrad
   Tensor rows_QM = sent(v, normed_NM, {}, "expert_inputs");
   if (gate_) backward_weight(gradients, v, *gate_, v[V::gate], rows_QM);
   backward_weight(gradients, v, up_, v[V::up], rows_QM);
-  // The rows have been read for the last time, and then the normalised input: both take their gradients.
+  // This was the last read of the rows, and then of the normalised input: their gradients take their buffers.
   backward_input(weights, v, up_, rows_QM, v[V::up], Write::overwrite);
   if (gate_) backward_input(weights, v, *gate_, rows_QM, v[V::gate], Write::accumulate);
   v[V::gate].reset();

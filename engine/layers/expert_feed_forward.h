@@ -1,6 +1,7 @@
-// A feed-forward block of experts, divided over the ranks along ep: each token goes to a few of them. Which ones is
-// chosen by every rank along tp alike, from the same logits; each multiplies by its part of their hidden width, and
-// what it makes of a token, its gradient and that of the gates are parts of sums over tp, as of a dense block.
+// A feed-forward block of experts, which are divided over the ranks along ep; each token goes to a few of them. All
+// ranks along tp choose the same experts, because they have the same logits. Each multiplies by its part of the
+// experts' hidden width. As in a dense block, its results, its gradients and those of the gates are parts of sums over
+// tp.
 #pragma once
 
 #include <optional>
@@ -30,18 +31,18 @@ class ExpertFeedForward final : public FeedForwardBlock {
   void make_logits(const LayerWeights& weights, Values& v, TensorView normed_RM) const;
   TensorView logits_NE(const Values& v) const { return shared_.tensor_parallel.tokens_of(v[V::logits]); }
   void route(const LayerWeights& weights, Values& v, TensorView normed_RM) const;
-  // The rows [Q, M] of tokens, times their gates where those are given, at the ranks of their experts.
+  // Sends the rows [Q, M] of tokens, times their gates if given, to the ranks of their experts.
   Tensor sent(const Values& v, TensorView x_NM, TensorView gates_NC, const char* name) const;
-  // Each part of the rows at the rank along ep that it is for.
+  // Exchanges the parts of `rows` along ep: each goes to the rank that it is for.
   Tensor exchanged(Tensor rows, const char* name) const;
   Tensor activated(const Values& v) const;
-  // Down projection [Q, M], where the experts are.
+  // The down projection [Q, M], on the ranks of the experts.
   Tensor made_by_experts(const LayerWeights& weights, const Values& v, TensorView product_QF) const;
-  // `dgates_NC` are this rank's part of the gradient by the gates.
+  // `dgates_NC` is this rank's part of the gradient of the gates.
   void backward_up(const LayerWeights& weights, const LayerGradients& gradients, Values& v, TensorView dgates_NC,
                    TensorView dy_RM) const;
 
-  // y[Q, O] = x[Q, I] W^T of each row's expert, and the two products of its backward pass.
+  // y[Q, O] = x[Q, I] W^T with the weights of each row's expert, and the two products of its backward pass.
   void product(const LayerWeights& weights, const Values& v, const ParameterPlace& weight, TensorView y,
                TensorView x) const;
   void backward_weight(const LayerGradients& gradients, const Values& v, const ParameterPlace& weight, TensorView dy,

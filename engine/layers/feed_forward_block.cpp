@@ -24,7 +24,7 @@ Tensor FeedForwardBlock::normalise(const LayerWeights& weights, Values& v, Tenso
   const TensorView input_RM = v[V::input];
   const bool has_statistics = v.has(V::statistics);
   if (has_statistics && has_projections(v)) {
-    // A policy that keeps what follows the norm and not the sum before it: there is no norm to add it in.
+    // The policy keeps values after the norm but not the sum before it, so there is no norm that could add the sum.
     if (missing_RM.defined()) context.ops.add(input_RM, missing_RM, input_RM);
     return {};
   }

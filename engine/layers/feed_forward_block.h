@@ -1,6 +1,6 @@
-// The second half of a decoder layer: norm, projections up, activation, projection down. Letters as in ops.h, F the
-// hidden width of this rank; R its rows of the residual stream (tensor_parallel.h). The rows that projections work on
-// are the tokens, N, or, of experts, those that were sent to this rank's, Q (expert_operations.h).
+// The second half of a decoder layer: norm, up projections, activation, down projection. Letters are those of ops.h; F
+// is the hidden width of this rank, R its rows of the residual stream (tensor_parallel.h). Projections work on rows of
+// tokens, N, or with experts on the rows sent to this rank's experts, Q (expert_operations.h).
 #pragma once
 
 #include <initializer_list>
@@ -15,17 +15,17 @@ namespace perfbench::engine {
 enum class FeedForwardValue {
   input,       // the residual sum [R, M]
   statistics,  // [1 or 2, R]
-  gate_up,     // [N, 2 F], joined, of a dense, gated block. Else there are:
+  gate_up,     // [N, 2 F], gate and up joined, of a dense gated block. Other blocks have:
   gate,        // [N or Q, F], gated kinds only
   up,          // [N or Q, F]
-  // Of experts only.
-  logits,        // of the router [R of all ranks along tp, E]
+  // Only with experts:
+  logits,        // the router's logits [R of all ranks along tp, E]
   choice_gates,  // [N, C]
   experts,       // [N, C]
   rows,          // [N, C]
   choices,       // [Q]
-  segments,      // of the rows that have come here [P, X, 2]
-  output,        // what has come back [Q, M]
+  segments,      // of the rows that have arrived here [P, X, 2]
+  output,        // the rows that have come back [Q, M]
   count
 };
 
@@ -42,15 +42,15 @@ class FeedForwardBlock {
   virtual std::size_t adapter_parameters() const = 0;
   virtual bool has_experts() const = 0;
 
-  // The normalised input of all tokens, in a buffer of TensorParallel; nothing where everything that reads it is there.
-  // `missing_RM` is added to the input first; undefined where that is whole.
+  // The normalised input of all tokens, in a buffer of TensorParallel; empty if all values computed from it exist. Adds
+  // `missing_RM` to the input first; it is undefined if the input is complete.
   Tensor normalise(const LayerWeights& weights, Values& v, TensorView missing_RM) const;
-  // Every value that is missing but the output, in the order of the forward pass. The activated product where it came
-  // with its projection, else nothing.
+  // Computes every missing value except the output, in the order of the forward pass. Returns the activated product if
+  // it came with its projection, else nothing.
   virtual Tensor compute(const LayerWeights& weights, Values& v, Tensor normed) const = 0;
-  // What the block makes of the input, and the input [R, M]. Puts away what it has read.
+  // Returns the block's result plus the input [R, M]. Puts away the values that it has read.
   virtual Tensor finish(const LayerWeights& weights, Values& v, Tensor product, Saved& saved) const = 0;
-  // dy_RM becomes the gradient by the input. `product` as from compute.
+  // On return dy_RM is the gradient of the input. `product` is the result of compute.
   virtual void backward(const LayerWeights& weights, const LayerGradients& gradients, Values& v, Tensor product,
                         TensorView dy_RM) const = 0;
 
@@ -60,14 +60,14 @@ class FeedForwardBlock {
 
   FeedForwardBlock(const LayerShared& shared, const LayerUnits& units);
 
-  // Whether everything is there that is made of the normalised input.
+  // Whether all values computed from the normalised input exist.
   virtual bool has_projections(const Values& v) const = 0;
   virtual spec::Saved saved_name(FeedForwardValue value) const = 0;
 
   void put_away(std::initializer_list<FeedForwardValue> names, Values& v, Saved& saved) const;
-  // All tokens of the normalised input once more, in the buffer, of which only this rank's rows are written here.
+  // Recomputes all tokens of the normalised input in the buffer; only this rank's rows are written here.
   TensorView normalise_again(const LayerWeights& weights, const Values& v, TensorView buffer) const;
-  // From the gradient by this rank's rows of the normalised input; adds to dy_RM. Drops the input.
+  // Takes the gradient of this rank's rows of the normalised input and adds to dy_RM. Drops the input.
   void backward_norm(const LayerWeights& weights, const LayerGradients& gradients, Values& v, TensorView dnormed_RM,
                      TensorView dy_RM) const;
   std::string named(const char* what) const { return name_ + "." + what; }

@@ -7,7 +7,8 @@
 namespace perfbench::engine {
 namespace {
 
-// The linear layers whose products read 8 bits, and those of one input under one name. There is no other list.
+// The linear layers whose products read 8 bits; layers with the same input share a name. There is no other list of
+// them.
 struct Rounding {
   std::string_view linear;
   std::string_view name;
@@ -113,7 +114,7 @@ std::vector<Fp8Scales::History> Fp8Scales::histories() const {
   return out;
 }
 
-// The newest row comes in as the amax of a step that has just been taken.
+// The newest row is set as the amax of a step that has just been taken.
 void Fp8Scales::restore(const std::function<std::vector<float>(const std::string& name)>& amax_of) {
   const auto all = histories();
   if (all.empty()) return;

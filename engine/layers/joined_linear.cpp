@@ -12,7 +12,7 @@ bool follows(const ParameterPlace& first, const ParameterPlace& second) {
   return second.offset == first.offset + first.shape.elements();
 }
 
-// One linear layer of both's outputs, where both lie so in their unit.
+// A linear layer with the outputs of both, if their parameters are adjacent in their unit.
 std::optional<Linear> joined(const Linear& first, const Linear& second) {
   const bool biases_fit =
       first.bias.has_value() == second.bias.has_value() && (!first.bias || follows(*first.bias, *second.bias));

@@ -1,4 +1,4 @@
-// What all layers of a model share.
+// State shared by all layers of a model.
 #pragma once
 
 #include "engine/layers/joined_linear.h"
@@ -12,17 +12,17 @@ struct RunSpec;
 
 namespace perfbench::engine {
 
-// What layers of experts add to, f64 [1] each; undefined where a model has none.
+// Sums that layers of experts add to, f64 [1] each; undefined if the model has no experts.
 struct ExpertTotals {
-  TensorView balance;  // of all sequences and layers (expert_operations.h)
+  TensorView balance;  // over all sequences and layers (expert_operations.h)
   TensorView load;     // the same
   TensorView dropped;  // choices
 };
 
-// What the dropout of a microbatch draws by.
+// The keys of a microbatch's dropout draws.
 struct DropoutKeys {
-  TensorView step;               // i32 [1]; undefined where nothing is dropped
-  std::int64_t first_token = 0;  // of the microbatch, in the step's global batch
+  TensorView step;               // i32 [1]; undefined without dropout
+  std::int64_t first_token = 0;  // the microbatch's first token in the step's global batch
 };
 
 struct LayerShared {
@@ -32,19 +32,19 @@ struct LayerShared {
   TensorView rope_cos_sin_TD;     // undefined without rotary positions
   TensorView distance_buckets_T;  // undefined without a relative bias
   TensorParallel tensor_parallel;
-  TokenRange tokens;  // of this rank's rows of the embedding and columns of the logits
+  TokenRange tokens;  // this rank's rows of the embedding and columns of the logits
   ExpertTotals experts;
-  // Of the microbatch at hand, where documents begin (ops.h); undefined where a row is one document.
+  // For the current microbatch: where documents begin (ops.h); undefined if a row is one document.
   TensorView first_N = {};
   DropoutKeys dropout = {};
 };
 
-// Whether what linear layers of one input give can be one buffer, and they one product.
+// Whether the outputs of linear layers with one input may share a buffer, so that they are one product.
 inline JoinedLinear::Products products_of(const LayerShared& shared, std::initializer_list<spec::Saved> names) {
   return shared.remat.places_alike(names) ? JoinedLinear::Products::joined : JoinedLinear::Products::apart;
 }
 
-// The bias of a product of which the ranks along tp each make a part.
+// Which rank adds the bias of a product whose parts are computed by the ranks along tp.
 inline Bias bias_of(const TensorParallel& ranks) {
   return ranks.first() ? Bias::here : Bias::elsewhere;
 }

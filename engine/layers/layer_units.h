@@ -1,5 +1,5 @@
-// What a layer computes with and writes its gradients to: its own unit and, in a run that trains adapters beside it,
-// theirs. Then its own is frozen.
+// The units that a layer computes with and writes its gradients to: its own unit and, in a run that trains adapters,
+// that of its adapters. In such a run its own unit is frozen.
 #pragma once
 
 #include <utility>
@@ -12,8 +12,8 @@ class Fp8Scales;
 
 struct LayerUnits {
   const UnitLayout& layer;
-  const UnitLayout* adapters = nullptr;  // or none
-  float adapter_factor = 1.0F;           // of what adapters add
+  const UnitLayout* adapters = nullptr;  // null without adapters
+  float adapter_factor = 1.0F;           // scale of the adapters' products
   const Fp8Scales* fp8 = nullptr;        // in precision fp8
 };
 
@@ -28,9 +28,10 @@ struct LayerWeights {
   GatheredUnit adapters;
 };
 
-// Who is the last to read gradients on the way back through a layer: what lies below it, or, in the lowest layer of a
-// model above whose frozen embedding nothing trains, its own adapters, of attention or of the feed-forward block alone.
-// What nobody reads is not computed, and what a rank along tp leaves out, all of them do.
+// The last reader of gradients in the backward pass of a layer. It is usually the layer below. In the lowest layer of a
+// model whose embedding is frozen and has nothing below that trains, it is the layer's own adapters, of attention or
+// only of the feed-forward block. A gradient without a reader is not computed; all ranks along tp leave out the same
+// ones.
 enum class LastReader { below, attention, feed_forward };
 
 struct LayerGradients {

@@ -1,5 +1,5 @@
-// A linear layer's three products, with those of its adapter where it has one. Weights are [out, in]. In precision fp8
-// the products of the layers that fp8_scales.h names read 8 bits; adapters and biases have what was not rounded.
+// A linear layer's three products, and those of its adapter if it has one. Weights are [out, in]. In precision fp8 the
+// layers that fp8_scales.h names read 8 bits; adapters and biases use the unrounded values.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace perfbench::engine {
 
-// Where its parameters lie in their unit.
+// Where a linear layer's parameters lie in their unit.
 struct Linear {
   Linear(const LayerUnits& units, const std::string& name)
       : weight(units.layer.place(name + ".weight")),
@@ -23,7 +23,7 @@ struct Linear {
   std::size_t adapter_parameters() const { return adapter ? 2 : 0; }
   std::int64_t outputs() const { return weight.shape[0]; }
   std::int64_t inputs() const { return weight.shape[1]; }
-  // Some of its outputs.
+  // A linear layer with some of its outputs.
   Linear rows(std::int64_t first, std::int64_t count) const {
     Linear some = *this;
     some.weight = {weight.offset + first * weight.shape[1], Shape{count, weight.shape[1]}};
@@ -41,7 +41,7 @@ struct Linear {
   const Fp8Linear* fp8;  // or null
 };
 
-// Where ranks each make a part of a sum, one of them adds the bias.
+// Where ranks each compute a part of a sum, one of them adds the bias.
 enum class Bias { here, elsewhere };
 
 inline RoundedOperand rounded_weight(const Context& context, const LayerWeights& weights, const Linear& linear) {
@@ -61,7 +61,7 @@ inline void forward_product(const Context& context, const LayerWeights& weights,
                       .inverse_scale_b = weight.inverse_scale});
 }
 
-// With the adapter.
+// The same with the adapter.
 inline void linear_forward(const Context& context, const LayerWeights& weights, const Linear& linear, RowsView y,
                            TensorView x, FlopPart part, Bias bias = Bias::here) {
   {
@@ -72,7 +72,7 @@ inline void linear_forward(const Context& context, const LayerWeights& weights, 
   if (linear.adapter) adapter_forward(context, weights, *linear.adapter, y, x, part);
 }
 
-// y[N, out] = gelu(preactivation), preactivation = x W^T (+ bias); gelu in its tanh form. Of one without adapter.
+// y[N, out] = gelu(preactivation), preactivation = x W^T (+ bias); gelu in its tanh form. For a layer without adapter.
 inline void linear_gelu_forward(const Context& context, const LayerWeights& weights, const Linear& linear, TensorView y,
                                 TensorView preactivation, TensorView x, FlopPart part) {
   const RoundedOperand input = rounded(context, linear.fp8, Fp8Role::input, x);
@@ -89,7 +89,7 @@ inline void linear_gelu_forward(const Context& context, const LayerWeights& weig
                       .inverse_scale_b = weight.operand.inverse_scale});
 }
 
-// dW[out, in] (+)= dy^T x, of a layer that trains.
+// dW[out, in] (+)= dy^T x, for a layer that trains.
 inline void weight_gradient_product(const Context& context, const GradientTarget& own, TensorView dweight,
                                     const Operand& dy, const Operand& x, FlopPart part) {
   context.ops.matmul({.a = dy.rows,
@@ -103,7 +103,7 @@ inline void weight_gradient_product(const Context& context, const GradientTarget
                       .inverse_scale_b = x.inverse_scale});
 }
 
-// dbias (+)= the sums of dy, where the bias was added.
+// dbias (+)= the column sums of dy, on the rank that added the bias.
 inline void bias_gradient(const Context& context, const GradientTarget& own, const Linear& linear, RowsView dy,
                           Bias bias) {
   const TensorView dbias = own.gradient(linear.bias);
@@ -115,13 +115,14 @@ inline void bias_gradient(const Context& context, const GradientTarget& own, con
   }
 }
 
-// What the gradient by the input is made of.
+// The values from which the gradient of the input is computed.
 struct OutputGradient {
   RoundedOperand dy;
-  Tensor dinner;  // the gradient by an adapter's inner values [N, rank]; undefined where there is no adapter
+  Tensor dinner;  // the gradient of an adapter's inner values [N, rank]; undefined without adapter
 };
 
-// dW[out, in] (+)= dy^T x, dbias likewise, where the bias was added; neither of a frozen layer. Those of the adapter.
+// dW[out, in] (+)= dy^T x, and dbias likewise on the rank that added the bias, unless the layer is frozen. Then the
+// gradients of the adapter.
 inline OutputGradient linear_backward_weight(const Context& context, const LayerWeights& weights,
                                              const LayerGradients& gradients, const Linear& linear, RowsView dy,
                                              TensorView x, FlopPart part, Bias bias = Bias::here) {
@@ -137,7 +138,8 @@ inline OutputGradient linear_backward_weight(const Context& context, const Layer
   return out;
 }
 
-// Of a layer of which this rank computes some outputs, before their first gradient: those of the others.
+// For a layer of which this rank computes only some outputs: clears the gradients of the others, before the first is
+// added.
 inline void zero_gradient(const Context& context, const LayerGradients& gradients, const Linear& linear) {
   const auto zero = [&](const GradientTarget& target, const std::optional<ParameterPlace>& at) {
     const TensorView gradient = target.gradient(at);
@@ -160,7 +162,7 @@ inline void input_gradient_product(const Context& context, TensorView dx, const 
                       .inverse_scale_b = weight.inverse_scale});
 }
 
-// With the adapter. `d` as from linear_backward_weight.
+// The same with the adapter. `d` is the result of linear_backward_weight.
 inline void linear_backward_input(const Context& context, const LayerWeights& weights, const Linear& linear,
                                   TensorView dx, const OutputGradient& d, Write write, FlopPart part) {
   {
@@ -170,8 +172,8 @@ inline void linear_backward_input(const Context& context, const LayerWeights& we
   if (linear.adapter) adapter_backward_input(context, weights, *linear.adapter, dx, d.dinner, part);
 }
 
-// The gradient by the pre-activation that was the input of gelu before this layer: (dy W) * gelu'(preactivation). Of
-// one without adapter.
+// The gradient of the pre-activation that was the input of the gelu below this layer: (dy W) * gelu'(preactivation).
+// For a layer without adapter.
 inline void linear_gelu_backward_input(const Context& context, const LayerWeights& weights, const Linear& linear,
                                        TensorView dpreactivation, TensorView preactivation, const OutputGradient& d,
                                        FlopPart part) {

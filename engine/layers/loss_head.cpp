@@ -7,13 +7,14 @@
 namespace perfbench::engine {
 namespace {
 
-// Of the step's mean loss by a token's. 1 where the device divides by what it has counted.
+// The factor between the gradient of a token's loss and that of the step's mean loss. It is 1 if the device divides by
+// the number of targets that it has counted.
 double gradient_scale(const LossHeadArgs& args) {
   const auto& run = args.shared.run;
   return args.counted_targets.defined() ? 1.0 : 1.0 / static_cast<double>(run.global_batch * run.seq_len);
 }
 
-// [ranks, statistics, rows] from this rank's [statistics, rows].
+// Returns [ranks, statistics, rows], gathered from each rank's [statistics, rows].
 TensorView of_all_ranks(const LayerShared& shared, const Tensor& own, Tensor& all) {
   const auto& context = shared.context;
   const auto& tp = shared.tensor_parallel;
@@ -25,7 +26,7 @@ TensorView of_all_ranks(const LayerShared& shared, const Tensor& own, Tensor& al
   return all;
 }
 
-// Losses, and the gradient in the logits' place.
+// Computes losses, and replaces the logits by their gradient.
 void cross_entropy(const LossHeadArgs& args, RowsView logits_CV, TensorView targets_C, TensorView losses_C) {
   const Context& context = args.shared.context;
   const auto& tp = args.shared.tensor_parallel;
@@ -51,12 +52,12 @@ void cross_entropy(const LossHeadArgs& args, RowsView logits_CV, TensorView targ
                                    .counted_targets = args.counted_targets});
 }
 
-// Where rows of a vocabulary that is no multiple of this begin: products on tensor cores move 16 bytes at a time, and
-// are several times slower where rows begin elsewhere (ci/bench/README.md).
+// Rows of logits begin at multiples of this, also if the vocabulary is not one: products on tensor cores move 16 bytes
+// at a time, and are several times slower if rows begin elsewhere (ci/bench/README.md).
 constexpr std::int64_t kRowAlignment = 8;
 
-// Logits of a chunk, and what the products of the backward pass read as their gradient: the logits' own place, or one
-// in the type of those products.
+// The logits of a chunk, and their gradient as the products of the backward pass read it: in place of the logits, or
+// beside them in the type of those products.
 class Logits {
  public:
   enum class Use { training, scoring };
@@ -69,7 +70,7 @@ class Logits {
   }
 
   RowsView rows(std::int64_t count) const { return of_vocabulary(first_rows(logits_, count)); }
-  // Of the first rows, whose logits have become their gradient.
+  // For the first `count` rows, whose logits have become their gradient.
   RowsView gradient(std::int64_t count) const {
     if (!rounded_.defined()) return rows(count);
     context_.ops.copy(first_rows(rounded_, count), first_rows(logits_, count));
@@ -88,7 +89,7 @@ class Logits {
   Tensor rounded_;
 };
 
-// The rows of the buffer become the gradient by them.
+// Replaces the rows of the buffer by their gradient.
 void unembed_and_back(const LossHeadArgs& args, TensorView normed_NM, TensorView dnormed_NM) {
   const Context& context = args.shared.context;
   const std::int64_t n = normed_NM.shape[0];
@@ -124,7 +125,7 @@ void unembed_and_back(const LossHeadArgs& args, TensorView normed_NM, TensorView
     }
     write = Write::accumulate;
     additions = Additions::none;
-    // The chunk of the norm's output has been read for the last time: its rows take their gradient.
+    // This was the last read of this chunk of the norm's output: its gradient goes to its rows.
     context.ops.matmul({.a = dlogits_CV,
                         .b = weight_VM,
                         .c = dnormed_NM.slice(first * m, Shape{rows, m}),
@@ -132,7 +133,7 @@ void unembed_and_back(const LossHeadArgs& args, TensorView normed_NM, TensorView
   }
 }
 
-// Of the rows from `first` on.
+// Scores the rows from `first` on.
 void score_chunk(const ScoreHeadArgs& args, RowsView logits_CV, std::int64_t first) {
   const Context& context = args.shared.context;
   const std::int64_t rows = logits_CV.shape[0];

@@ -1,7 +1,7 @@
-// Final norm, unembedding and what follows, in chunks of tokens, so that only loss_chunk_tokens rows of logits exist.
-// To train: cross-entropy, forward and backward at once; the gradient by the logits takes their place
-// (LogitsType::fp32: and is rounded beside it). To evaluate: scores. Of several ranks along tp each has the logits of
-// its part of the vocabulary; what they tell one another is three numbers a token.
+// The final norm, the unembedding and what follows, in chunks of tokens, so that only loss_chunk_tokens rows of logits
+// exist. Training computes cross-entropy, forward and backward at once; the gradient replaces the logits (with
+// LogitsType::fp32 it is also rounded beside them). Evaluation computes scores. Ranks along tp each have the logits of
+// their part of the vocabulary, and exchange three numbers per token.
 #pragma once
 
 #include "engine/layers/layer_shared.h"
@@ -16,12 +16,12 @@ struct LossHeadArgs {
   const Norm& final_norm;
   const GatheredUnit& unembedding;  // holds unembedding_VM
   ParameterPlace unembedding_VM;
-  const GradientTarget& head_gradients;  // of frozen weights: none is computed
+  const GradientTarget& head_gradients;  // if the weights are frozen, no gradient is computed
   const GradientTarget& unembedding_gradients;
   TensorView x_RM;                  // the last layer's output
   TensorView targets_N;             // i32
   TensorView loss_sum;              // f64 [1], accumulated
-  TensorView counted_targets = {};  // f64 [1], of the step; undefined where every token has a target
+  TensorView counted_targets = {};  // f64 [1], over the step; undefined if every token has a target
 };
 
 struct ScoreHeadArgs {
@@ -37,7 +37,7 @@ struct ScoreHeadArgs {
 
 void score_head(const ScoreHeadArgs& args);
 
-// dx_RM. The time of the backward products is booked to Phase::backward.
+// Returns dx_RM. The time of the backward products is booked to Phase::backward.
 Tensor loss_head(const LossHeadArgs& args);
 
 }  // namespace perfbench::engine

@@ -10,7 +10,7 @@
 
 namespace perfbench::engine {
 
-// Where its parameters lie in their unit.
+// Where a norm's parameters lie in their unit.
 struct Norm {
   Norm(const UnitLayout& unit, const std::string& name)
       : weight(unit.place(name + ".weight")), bias(unit.place_if_any(name + ".bias")) {}
@@ -20,7 +20,7 @@ struct Norm {
   std::optional<ParameterPlace> bias;
 };
 
-// [2, N] for layernorm (mean, reciprocal standard deviation), [1, N] for rmsnorm; f32 always.
+// [2, N] for layernorm (mean, reciprocal standard deviation), [1, N] for rmsnorm; always f32.
 inline Tensor norm_statistics(const Context& context, const spec::ModelSpec& model, std::string name,
                               std::int64_t tokens) {
   const std::int64_t rows = model.norm == spec::NormKind::layernorm ? 2 : 1;
@@ -38,7 +38,7 @@ inline NormForwardArgs norm_forward_args(const spec::ModelSpec& model, const Gat
           .eps = model.norm_eps};
 }
 
-// dx may be dy.
+// dx and dy may be the same.
 struct NormGradients {
   RowsView dx;
   RowsView dy;

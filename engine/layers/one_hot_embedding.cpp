@@ -33,7 +33,7 @@ void one_hot_embedding_forward(const LayerShared& shared, const EmbeddingForward
   auto& ops = shared.context.ops;
   const std::int64_t m = args.x_NM.shape[1];
   const bool positions = args.position_TM.defined();
-  if (positions) {  // a lookup of nothing else; the products are added to them
+  if (positions) {  // looks up positions only; the products are added to them
     auto alone = args;
     alone.table_VM = without_rows(args.table_VM);
     ops.embedding_forward(alone);

@@ -1,4 +1,4 @@
-// Marks what is computed again for the backward pass.
+// Marks computations that are repeated for the backward pass.
 #pragma once
 
 #include "engine/ops/ops.h"

@@ -61,7 +61,7 @@ void PartialSums::finish() {
     PhaseClock::Scope scope(context_.clock, Phase::exposed_comm);
     context_.collectives.reduce_scatter("N -> N/tp", out_RM_, parts_, Lane::in_line).wait();
   } else {
-    // Summed on their way, the parts would be rounded at every rank that they pass.
+    // Parts that are summed on their way would be rounded at every rank that they pass.
     Tensor received = ranks_.buffer(name_ + "_received");
     {
       PhaseClock::Scope scope(context_.clock, Phase::exposed_comm);

@@ -1,11 +1,11 @@
-// How the ranks along tp share a layer: the residual stream, and what is done to each of its rows alone, is cut by
-// rows; in the products between, a rank has all tokens and a part of the heads or of the hidden width. The rows are
-// gathered before, the partial sums added and cut after (Korthikanti et al., "Reducing Activation Recomputation in
-// Large Transformer Models", arXiv:2205.05198, 4.2.2). With one rank there is nothing to do, and nothing is allocated
-// for it.
+// How the ranks along tp share a layer: the residual stream, and all work on single rows of it, is cut by rows; for the
+// products in between, a rank has all tokens and a part of the heads or of the hidden width. Rows are gathered before
+// these products, and the partial sums are added and cut after them (Korthikanti et al., "Reducing Activation
+// Recomputation in Large Transformer Models", arXiv:2205.05198, 4.2.2). With one rank none of this does or allocates
+// anything.
 //
-// R rows of a rank: N tokens over the ranks, rounded up. Rows beyond the N tokens hold nothing: their sums are zero,
-// and so are their gradients.
+// A rank has R rows: N tokens divided by the ranks, rounded up. Rows beyond the N tokens are padding: their sums are
+// zero, and so are their gradients.
 #pragma once
 
 #include <algorithm>
@@ -25,19 +25,20 @@ class TensorParallel {
   bool first() const { return index_ == 0; }
   std::int64_t rows() const { return rows_; }
   std::int64_t tokens() const { return tokens_; }
-  // How many of this rank's rows are tokens.
+  // The number of this rank's rows that are tokens.
   std::int64_t own_tokens() const { return std::clamp<std::int64_t>(tokens_ - index_ * rows_, 0, rows_); }
   std::int64_t d_model() const { return d_model_; }
 
-  // Room for the rows of all ranks.
+  // A buffer for the rows of all ranks.
   Tensor buffer(std::string name) const;
-  // This rank's rows of a buffer, and all tokens; of any width.
+  // This rank's rows of a buffer, and all tokens of it; for any width.
   TensorView rows_of(TensorView buffer) const;
   TensorView tokens_of(TensorView buffer) const { return buffer.slice(0, Shape{tokens_, buffer.shape[1]}); }
 
-  // All tokens, from every rank's rows in its own place of the buffer.
+  // Gathers all tokens; each rank's rows already lie in their place of the buffer.
   TensorView gather(TensorView buffer) const;
-  // All tokens, from every rank's rows elsewhere. `buffer` is made where it is needed; with one rank the rows are all.
+  // Gathers all tokens from rows that lie elsewhere. `buffer` is allocated if needed; with one rank, the rows are all
+  // tokens.
   TensorView gather(TensorView rows_RM, Tensor& buffer, std::string name) const;
 
  private:
@@ -52,13 +53,13 @@ class TensorParallel {
 // Sums of which every rank computes a part for all tokens.
 class PartialSums {
  public:
-  // `out_RM`: where this rank's rows of the sums go. Parts are made in `buffer` where one is given, whose rows `out_RM`
-  // may be, else in memory of their own.
+  // `out_RM` receives this rank's rows of the sums. Parts are made in `buffer` if one is given, whose rows may be
+  // `out_RM`, else in a new buffer.
   PartialSums(const Context& context, const TensorParallel& ranks, std::string name, TensorView out_RM,
               TensorView buffer = {});
-  // To be written, and added to: this rank's part.
+  // This rank's part, to be written and added to.
   TensorView tokens_NM() const { return ranks_.tokens_of(parts_); }
-  // Once the part is complete. Parts have the type of the sum, and are added in f32.
+  // Call it once the part is complete. Parts have the type of the sum, and are added in f32.
   void finish();
 
  private:

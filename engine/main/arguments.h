@@ -1,4 +1,4 @@
-// What commands read from their arguments, and the run.json that these name.
+// Parses the arguments of commands, and the run.json that these name.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,11 @@ struct RunSpec;
 
 namespace perfbench::engine {
 
-// Throws UsageError for what is no whole number of at least `minimum`.
+// Throws UsageError if `text` is not a whole number of at least `minimum`.
 std::int64_t number_argument(const std::string& option, const std::string& text, std::int64_t minimum);
 
-// Throws BadInput with file and pointer for what is no run, EngineError (infeasible) for what no engine can train yet.
+// Throws BadInput with file and pointer if the file is not a valid run, EngineError (infeasible) if no engine can train
+// it yet.
 spec::RunSpec load_run(const std::filesystem::path& file);
 
 }  // namespace perfbench::engine

@@ -1,4 +1,4 @@
-// What one rank computes on, by the run's device.
+// Makes the backend that one rank computes on, by the run's device.
 #pragma once
 
 #include <filesystem>
@@ -9,11 +9,12 @@
 
 namespace perfbench::engine {
 
-// By run.device. `processes` is absent with one rank. `folder`: where a CPU's offloaded values go to a file. Throws
-// EngineError (infeasible) when there is no such device, or ranks that share a node of the mesh do not share one.
+// Selected by run.device. `processes` is null with one rank. `folder`: where offloaded values of a CPU go to a file.
+// Throws EngineError (infeasible) if there is no such device, or if ranks on one node of the mesh run on different
+// nodes.
 Backend make_backend(const spec::RunSpec& run, Processes* processes, const std::filesystem::path& folder);
 
-// cuda_backend.cpp, or no_cuda.cpp in a build without CUDA.
+// Implemented in cuda_backend.cpp, or in no_cuda.cpp in a build without CUDA.
 Backend make_cuda_backend(const spec::RunSpec& run, Processes* processes);
 void add_cuda_facts(spec::EnvironmentRecord& environment);
 

@@ -1,4 +1,4 @@
-// The engine's commands. Each takes its arguments without the command's name.
+// The engine's commands. Each takes its arguments without the name of the command.
 #pragma once
 
 #include <stdexcept>

@@ -10,7 +10,7 @@
 namespace perfbench::engine {
 namespace {
 
-// Tells the harness, as far as the disk still takes it.
+// Tells the harness as far as the disk still accepts it.
 void write_failure(const std::filesystem::path& dir, EngineExit exit, const char* message) {
   try {
     const spec::RunSummary summary{.status = std::string(spec::enum_name(exit)), .message = message};

@@ -1,5 +1,4 @@
-// The end of a rank that cannot go on: its reason in result.json, and the end of all other ranks, which would wait for
-// it.
+// Ends a rank that cannot go on: writes the reason to result.json, and ends all other ranks, which would wait for it.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +13,17 @@ namespace perfbench::engine {
 struct FailingRank {
   std::filesystem::path dir;  // of the run
   std::int64_t rank = 0;
-  Processes* processes = nullptr;  // absent with one rank
+  Processes* processes = nullptr;  // null with one rank
 };
 
-// What an exception means for a run. Memory of the host runs out as std::bad_alloc.
+// The exit code for an exception. Host memory runs out as std::bad_alloc.
 EngineExit exit_of(const std::exception& failure);
 
-// Says why on standard error and in result.json. With several ranks it aborts all of them and does not return.
+// Writes the reason to standard error and to result.json. With several ranks it aborts all of them and does not return.
 EngineExit end_run(const FailingRank& where, const std::exception& failure);
 
-// Calls `f`. Any exception of it ends all ranks at once, before what `f` uses goes: messages may be under way, for
-// which the others wait, and freeing memory would wait for them. With one rank the exception goes on.
+// Calls `f`. An exception ends all ranks at once, before the objects that `f` uses are destroyed: messages that the
+// others wait for may be under way, and freeing memory would wait for them. With one rank the exception propagates.
 template <class F>
 void ending_all_ranks(const FailingRank& where, F&& f) {
   try {

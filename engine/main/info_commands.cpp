@@ -1,4 +1,4 @@
-// dry, check, env and probe: what the engine knows without training.
+// The commands dry, check, env and probe, which tell what the engine knows without training.
 #include <algorithm>
 #include <cstdio>
 #include <optional>
@@ -23,7 +23,8 @@
 namespace perfbench::engine {
 namespace {
 
-// What `walk` says of the run, or why there is none. `place` is the file, with the line where it has several.
+// The report of `walk` for a run, or the reason why there is none. `place` is the file, with the line if it holds
+// several runs.
 template <class Walk>
 auto walk_text(const std::string& text, const std::string& place, std::int64_t rank, const Walk& walk) {
   using Report = std::invoke_result_t<Walk, const spec::RunSpec&, std::int64_t>;
@@ -48,10 +49,10 @@ void print_line(const std::string& line) {
 }
 
 struct DryOptions {
-  std::optional<std::int64_t> rank;  // absent: the one that needs most
+  std::optional<std::int64_t> rank;  // if absent: the rank that needs the most memory
   std::optional<std::int64_t> largest;
   bool operations = false;
-  bool lines = false;  // a file has a run on each
+  bool lines = false;  // each line of the file is a run
   std::vector<std::string> files;
 };
 
@@ -79,7 +80,7 @@ DryOptions parse_dry_options(const std::vector<std::string>& args) {
   return out;
 }
 
-// What is of use beside every tensor, and takes as long again.
+// The parts of the report that not every caller needs and that double the time of the walk.
 void list_more(const spec::RunSpec& run, spec::DryReport& report) {
   constexpr std::size_t kGroupsOfAStage = 8;
   report.course = memory_course(run, report.rank);
@@ -126,7 +127,7 @@ EngineExit dry_command(const std::vector<std::string>& args) {
 EngineExit check_command(const std::vector<std::string>& args) {
   std::vector<std::string> faults;
   for (std::size_t i = 0; i < args.size(); ++i) {
-    if (args[i] == "--turns") continue;  // this engine has them
+    if (args[i] == "--turns") continue;  // an argument without value: this engine supports turns
     if (args[i] != "--inject" || i + 1 == args.size()) throw UsageError("check takes only --turns and --inject FAULT");
     faults.push_back(args[++i]);
   }

@@ -1,5 +1,5 @@
-// perfbench-engine: reads one resolved run.json, trains, writes records. What a command does not answer
-// itself (run_command.cpp: in result.json, for the harness) ends here as a message and an exit code.
+// perfbench-engine: reads one resolved run.json, trains, writes records. Errors that a command does not report itself
+// (run_command.cpp writes them to result.json for the harness) end here as a message and an exit code.
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -53,8 +53,8 @@ int dispatch(const std::vector<std::string>& args) {
     return 0;
   }
   const std::vector<std::string> rest(args.begin() + 1, args.end());
-  // A limit on the size of files is an error of the write, which names the file. What `dry` prints is bounded so by the
-  // harness, which wants to see the signal (harness/plan/dry_engine.h).
+  // Exceeding the limit on file sizes is then an error of the write, which names the file. The harness limits the
+  // output of `dry` in this way and expects the signal (harness/plan/dry_engine.h).
   if (args[0] != "dry") std::signal(SIGXFSZ, SIG_IGN);
   if (args[0] == "run") return static_cast<int>(engine::run_command(rest));
   if (args[0] == "dry") return static_cast<int>(engine::dry_command(rest));

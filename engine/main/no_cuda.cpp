@@ -1,4 +1,4 @@
-// The absent twin of cuda_backend.cpp.
+// Stands in for cuda_backend.cpp in builds without CUDA.
 #include "engine/core/error.h"
 #include "engine/main/backend.h"
 

@@ -1,4 +1,4 @@
-// overhead: what tracing and telemetry cost a step.
+// The command overhead: measures what tracing and telemetry add to a step.
 #include <omp.h>
 
 #include <cstdio>
@@ -41,7 +41,7 @@ EngineExit overhead_command(const std::vector<std::string>& args) {
   auto run = load_run(dir / "run.json");
   if (run.mesh.devices() != 1) throw BadInput("overhead is measured on one rank, the mesh of the run has several");
   omp_set_num_threads(static_cast<int>(resolved_threads(run.threads_per_rank, 1)));
-  run.trace_steps = 1;  // or the backend makes no tracer
+  run.trace_steps = 1;  // without it the backend makes no tracer
   Assembly assembly(run, make_backend(run, nullptr, dir), {.data = make_run_data(run)});
   run_watched_steps(assembly.context(), assembly.trainer(), run,
                     {.device = assembly.tracer(), .telemetry = assembly.telemetry()}, rounds, print);

@@ -1,4 +1,4 @@
-// run: the life of one training run on one rank.
+// The command run: the life of one training run on one rank.
 #include <omp.h>
 
 #include <algorithm>
@@ -35,7 +35,7 @@ namespace {
 
 // This process's place among the ranks of the run.
 struct Ranks {
-  std::unique_ptr<Processes> processes;  // absent with one rank
+  std::unique_ptr<Processes> processes;  // null with one rank
   std::int64_t rank = 0;
   std::int64_t size = 1;
   std::int64_t on_node = 1;
@@ -57,14 +57,14 @@ Ranks join_ranks(const spec::RunSpec& run) {
   return ranks;
 }
 
-// What ranks tell each other of themselves, as bytes.
+// Facts that the ranks exchange, as bytes.
 struct RankFacts {
   spec::RankMemory memory;
   spec::FlopCounts flops;
 };
 static_assert(std::is_trivially_copyable_v<RankFacts>);
 
-// Called by all ranks.
+// Collective: every rank must call it.
 std::vector<RankFacts> facts_of_ranks(const Ranks& ranks, const Context& context, const spec::FlopCounts& flops) {
   const RankFacts own{.memory = {.rank = ranks.rank,
                                  .peak = context.memory.ledger().peaks(),
@@ -83,7 +83,7 @@ spec::FlopCounts mean_flops(const std::vector<RankFacts>& ranks) {
     spec::FlopCounts::fields(counts, [&](const spec::Field&, std::int64_t& flops) { flops = change(flops); });
     return counts;
   };
-  // By the differences to the first, which stay far below 2^63 where the sum of all ranks may not.
+  // Sums differences from the first rank, which stay far below 2^63 where the sum over all ranks may not.
   const auto less = each(ranks.front().flops, [](std::int64_t flops) { return -flops; });
   spec::FlopCounts differences;
   for (const auto& rank : ranks) {
@@ -96,7 +96,7 @@ spec::FlopCounts mean_flops(const std::vector<RankFacts>& ranks) {
   return mean;
 }
 
-// Of the last step, on this rank.
+// Counts of the last step on this rank.
 struct StepCounts {
   spec::FlopCounts flops;
   std::vector<spec::AxisTraffic> traffic;
@@ -125,7 +125,7 @@ spec::RunSummary summary_of(const spec::RunSpec& run, const Context& context, St
           .ranks = std::move(memory)};
 }
 
-// What the GPU says of itself during the steps. Nothing for a device that says nothing.
+// Writes the GPU's telemetry of the steps. Does nothing for a device without telemetry.
 class GpuSampleFile {
  public:
   GpuSampleFile(GpuTelemetry* telemetry, const fs::path& path) : telemetry_(telemetry) {
@@ -153,7 +153,7 @@ void finish_trace(StepTracer& tracer, const fs::path& dir, const spec::RunSpec& 
                problem.c_str());
 }
 
-// What a rank does with the records of its traced step is in no other's next step.
+// Waits for all ranks, so that a rank's work on the records of a traced step is not in another rank's next step.
 void meet(Processes& processes) {
   std::vector<std::byte> all(static_cast<std::size_t>(processes.size()));
   const std::byte own{};
@@ -162,7 +162,7 @@ void meet(Processes& processes) {
 
 struct Arguments {
   fs::path dir;
-  fs::path turns;                   // empty: the run takes its steps one after the other
+  fs::path turns;                   // empty: the run steps without waiting for turns
   std::vector<std::string> inject;  // engine/faults/faults.h
 };
 
@@ -184,7 +184,7 @@ Arguments parse_arguments(const std::vector<std::string>& args) {
   return out;
 }
 
-// What a rank trains with, and what is injected into it.
+// The objects that a rank trains with, and the faults injected into it.
 struct Setup {
   const Arguments& arguments;
   const spec::RunSpec& run;
@@ -194,14 +194,14 @@ struct Setup {
   std::int64_t started_ns = 0;
 };
 
-// Of task eval the steps were it; of a run that trains it comes now.
+// For task eval the steps were the evaluation; a run that trains evaluates now.
 spec::EvaluationResult evaluation(Trainer& trainer) {
   trainer.evaluate_at_end();
   const auto* const evaluator = trainer.evaluator();
   return evaluator == nullptr ? spec::EvaluationResult{} : evaluator->result();
 }
 
-// What the run goes on from, and where it keeps what others may go on from.
+// Restores what the run starts from, and opens the folder of its own checkpoints.
 spec::CheckpointCosts begin(const Setup& setup, Assembly& assembly) {
   spec::CheckpointCosts costs;
   const auto& checkpoint = setup.run.checkpoint;
@@ -227,7 +227,7 @@ spec::CheckpointCosts with_saves(spec::CheckpointCosts costs, const CheckpointSa
   return costs;
 }
 
-// Part of the step that it keeps waiting.
+// The wait for a save is part of the step.
 void save(CheckpointSaver& saver, spec::StepRecord& record) {
   record.checkpoint_ns = saver.after_steps(record.step + 1);
   record.wall_ns += record.checkpoint_ns;
@@ -248,7 +248,7 @@ void take_steps(const Setup& setup, Assembly& assembly) {
   spec::CheckpointCosts checkpoint = begin(setup, assembly);
   CheckpointSaver* const saver = assembly.trainer().saver();
   context.set_trace(ranges.get());
-  RunClock* const own_clock = setup.faults != nullptr ? setup.faults->clock() : nullptr;  // of a demonstration
+  RunClock* const own_clock = setup.faults != nullptr ? setup.faults->clock() : nullptr;  // only in a demonstration
   const std::int64_t startup_ns = own_clock != nullptr ? own_clock->startup_ns() : monotonic_ns() - setup.started_ns;
   std::optional<StepTracer> tracer;
   if (run.traces()) tracer.emplace(context, assembly.trainer(), run, assembly.tracer());
@@ -272,7 +272,7 @@ void take_steps(const Setup& setup, Assembly& assembly) {
     }
   }
   if (saver != nullptr) saver->finish();
-  turns.wait();  // its end would disturb the other's last step
+  turns.wait();  // the end of this run would disturb the other's last step
   StepCounts counts{context.ops.flops(), context.collectives.traffic()};
   const auto evaluated = evaluation(assembly.trainer());
   const auto facts = facts_of_ranks(setup.ranks, context, counts.flops);
@@ -283,7 +283,7 @@ void take_steps(const Setup& setup, Assembly& assembly) {
     summary.checkpoint = with_saves(checkpoint, saver);
     write_whole_file(dir / "result.json", spec::to_json_line(summary) + "\n");
   }
-  // After the result is safe: what is traced is neither timed nor summed up.
+  // Only after the result is safe: traced steps are neither timed nor summed up.
   if (tracer) finish_trace(*tracer, dir, run, setup.ranks.rank, end);
 }
 

@@ -1,4 +1,4 @@
-// Steps on request (workloads/spec/turn_files.h).
+// Takes steps on request (workloads/spec/turn_files.h).
 #pragma once
 
 #include <cstdint>
@@ -8,13 +8,13 @@ namespace perfbench::engine {
 
 class Turns {
  public:
-  // An empty folder: nobody asks, every wait() returns at once. Throws BadInput where its FIFOs are not in the folder.
+  // With an empty folder every wait() returns at once. Throws BadInput if the folder does not have its FIFOs.
   Turns(const std::filesystem::path& folder, std::int64_t rank);
   ~Turns();
   Turns(const Turns&) = delete;
   Turns& operator=(const Turns&) = delete;
 
-  // Asks, and sleeps in the kernel until this rank's turn.
+  // Announces that this rank is ready, and sleeps in the kernel until its turn.
   void wait();
 
  private:

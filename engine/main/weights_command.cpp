@@ -1,4 +1,4 @@
-// weights: what runs learn from, and have learnt, as files of the ecosystem.
+// The command weights: converts between checkpoints and the weight files of other tools.
 #include <array>
 #include <cstdio>
 #include <filesystem>
@@ -21,7 +21,7 @@ struct WeightsArguments {
   std::string what;  // import or export
   fs::path from;
   fs::path out;
-  fs::path model;  // import: a file with the model as JSON
+  fs::path model;  // for import: a file with the model as JSON
   WeightType type = WeightType::f32;
 };
 

@@ -7,7 +7,7 @@
 
 namespace perfbench::engine {
 
-// Not by this thread's affinity: a bound OpenMP thread (OMP_PROC_BIND) sees one core.
+// Does not use this thread's affinity: a bound OpenMP thread (OMP_PROC_BIND) sees one core.
 std::int64_t allowed_cores() {
   return spec::cores_within_quota(omp_get_num_procs());
 }

@@ -18,9 +18,9 @@ struct EnvironmentQuery {
 // not tell is "unknown" or 0.
 spec::EnvironmentRecord collect_environment(const EnvironmentQuery& query);
 
-// Logical cores this process may run on, by the affinity it was started with and the quota of its control group.
+// The logical cores that this process may use, by its affinity at start and the quota of its control group.
 std::int64_t allowed_cores();
-// Peak resident set of this process so far, 0 if unknown.
+// The peak resident set of this process so far, 0 if unknown.
 std::int64_t peak_resident_bytes();
 
 }  // namespace perfbench::engine

@@ -19,7 +19,7 @@ constexpr int kLanes = 4;
 #endif
 using Vector [[gnu::vector_size(kLanes * 4)]] = float;
 
-// Independent chains: more than latency 4 times two units.
+// Independent chains: more than a latency of 4 cycles on two units.
 constexpr int kChains = 12;
 
 // Keeps a value alive without a store to memory.
@@ -39,7 +39,7 @@ float chain_loop(std::int64_t iterations, Each each) {
     s0 = s0 * factor + term, s1 = s1 * factor + term, s2 = s2 * factor + term, s3 = s3 * factor + term;
     s4 = s4 * factor + term, s5 = s5 * factor + term, s6 = s6 * factor + term, s7 = s7 * factor + term;
     s8 = s8 * factor + term, s9 = s9 * factor + term, s10 = s10 * factor + term, s11 = s11 * factor + term;
-    // Each iteration's values are "used", so the compiler can neither fold nor drop them.
+    // Marks each iteration's values as used, so that the compiler can neither fold nor drop them.
     asm volatile("" : "+v"(s0), "+v"(s1), "+v"(s2), "+v"(s3), "+v"(s4), "+v"(s5));
     asm volatile("" : "+v"(s6), "+v"(s7), "+v"(s8), "+v"(s9), "+v"(s10), "+v"(s11));
     each();
@@ -68,7 +68,7 @@ float mixed_loop(std::int64_t iterations) {
   return sum + static_cast<float>(a + b + c + d);
 }
 
-// Slowest thread's nanoseconds of `work`.
+// The time of `work` on the slowest thread, in nanoseconds.
 template <class Work>
 std::int64_t on_all_threads(int threads, Work work) {
   std::vector<std::int64_t> times(static_cast<std::size_t>(threads));
@@ -83,7 +83,8 @@ std::int64_t on_all_threads(int threads, Work work) {
 }
 
 constexpr std::int64_t kWarmIterations = 100'000;
-constexpr std::int64_t kProbeIterations = 800'000;  // x 12 chains at two a cycle: about 5 million cycles
+// 12 chains each, at two instructions a cycle: about 5 million cycles
+constexpr std::int64_t kProbeIterations = 800'000;
 constexpr std::int64_t kPeakIterations = 1'000'000;
 
 }  // namespace

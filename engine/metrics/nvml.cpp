@@ -7,16 +7,16 @@
 namespace perfbench::engine {
 namespace {
 
-// NVML's types and numbers, as its reference guide gives them. They are part of the driver's stable interface.
+// NVML's types and numbers as in its reference guide. They are part of the driver's stable interface.
 constexpr int kSuccess = 0;
 constexpr int kInsufficientSize = 7;
 constexpr unsigned kSmClock = 1;
 constexpr unsigned kMemoryClock = 2;
 constexpr unsigned kGpuTemperature = 0;
 constexpr int kUncorrected = 1;
-constexpr int kSinceDriverLoad = 0;  // "volatile" counters
+constexpr int kSinceDriverLoad = 0;  // counters that the guide calls "volatile"
 
-// nvmlClocksThrottleReason*, in newer guides nvmlClocksEventReason*.
+// nvmlClocksThrottleReason*; newer guides call it nvmlClocksEventReason*.
 constexpr unsigned long long kPowerCap = 0x4;
 constexpr unsigned long long kHardwareSlowdown = 0x8;
 constexpr unsigned long long kThermalSoftware = 0x20;
@@ -37,7 +37,7 @@ struct Nvml::Functions {
   int (*temperature)(void*, unsigned, unsigned*) = nullptr;
   int (*throttle_reasons)(void*, unsigned long long*) = nullptr;
   int (*ecc_errors)(void*, int, int, unsigned long long*) = nullptr;
-  int (*processes)(void*, unsigned*, void*) = nullptr;  // the list of infos is never asked for
+  int (*processes)(void*, unsigned*, void*) = nullptr;  // the infos themselves are never requested
 
   template <class F>
   void load(F& function, const char* name) {
@@ -67,7 +67,7 @@ std::unique_ptr<Nvml> Nvml::open(std::string& reason, const std::string& library
   f->load(f->error_string, "nvmlErrorString");
   f->load(f->driver_version, "nvmlSystemGetDriverVersion");
   f->load(f->device_by_bus, "nvmlDeviceGetHandleByPciBusId_v2");
-  // What a driver lacks of the rest is not sampled.
+  // Values that a driver does not offer are not sampled.
   f->load(f->clock, "nvmlDeviceGetClockInfo");
   f->load(f->power, "nvmlDeviceGetPowerUsage");
   f->load(f->temperature, "nvmlDeviceGetTemperature");
@@ -121,7 +121,7 @@ spec::GpuSample Nvml::sample(Device device) const {
     out.ecc_errors = static_cast<std::int64_t>(wide);
   }
   if (f.processes != nullptr) {
-    // Asked for none, it says how many there are: a count is all that is wanted.
+    // With room for no process, the call returns how many there are, which is all that is needed.
     unsigned count = 0;
     const int code = f.processes(device, &count, nullptr);
     if (code == kSuccess || code == kInsufficientSize) out.processes = count;

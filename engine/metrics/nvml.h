@@ -1,5 +1,5 @@
-// NVML, the driver's own telemetry. Opened when it is used: a machine without a driver has no such library, and the
-// toolkit's development files need not be there. Prototypes by NVIDIA's "NVML API Reference Guide".
+// NVML, the driver's own telemetry. The library is opened at run time: a machine without a driver does not have it, and
+// the toolkit's development files need not be installed. Prototypes follow NVIDIA's "NVML API Reference Guide".
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace perfbench::engine {
 
 class Nvml {
  public:
-  // Nothing, and why in `reason`, without a driver. `library` is what dlopen takes.
+  // Returns null without a driver, with the reason in `reason`. `library` is passed to dlopen.
   static std::unique_ptr<Nvml> open(std::string& reason, const std::string& library = "libnvidia-ml.so.1");
   ~Nvml();
   Nvml(const Nvml&) = delete;
@@ -21,9 +21,10 @@ class Nvml {
   std::string driver_version() const;
 
   using Device = void*;
-  // By what cudaDeviceGetPCIBusId gives; nullptr and why in `reason` if the driver has none such.
+  // Finds the device by the result of cudaDeviceGetPCIBusId; returns nullptr, with the reason in `reason`, if the
+  // driver does not know it.
   Device find(const std::string& pci_bus_id, std::string& reason) const;
-  // Everything but rank, step and time.
+  // Fills everything but rank, step and time.
   spec::GpuSample sample(Device device) const;
 
  private:

@@ -19,7 +19,7 @@ void PhaseClock::stop() {
     const auto gaps = timeline_->gaps_ns();
     for (std::size_t i = 0; i < gaps.size(); ++i) elapsed_[static_cast<std::size_t>(marked_[i])] += gaps[i];
   }
-  // The gaps were waited for: what ran behind the host belongs to the step.
+  // The gaps were waited for: work that ran behind the host belongs to the step.
   if (trace_ != nullptr) trace_->end(TraceLane::schedule, timeline_ != nullptr ? now_() : since_);
 }
 

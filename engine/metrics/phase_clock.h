@@ -1,5 +1,5 @@
-// Divides a step's wall time into phases. Entering a phase pauses the one around it, so no nanosecond counts twice and
-// the parts, with `other`, sum to the wall time.
+// Divides a step's wall time into phases. Entering a phase pauses the one around it. So no nanosecond counts twice, and
+// the phases, `other` included, add up to the wall time.
 #pragma once
 
 #include <array>
@@ -23,17 +23,18 @@ class PhaseClock {
  public:
   using Now = std::function<std::int64_t()>;
   explicit PhaseClock(Now now = monotonic_ns) : now_(std::move(now)) {}
-  // Phases as long as the work that `timeline` marks, where that runs behind the host. It must outlive the clock.
+  // Takes the length of phases from the marks of `timeline`, for work that runs behind the host. It must outlive the
+  // clock.
   explicit PhaseClock(Timeline* timeline) : now_(monotonic_ns), timeline_(timeline) {}
 
-  // Starts a step: all phases at zero, `other` running.
+  // Starts a step: all phases are zero, and `other` runs.
   void start();
   // Ends the step.
   void stop();
   std::int64_t phase_ns(Phase phase) const { return elapsed_[static_cast<std::size_t>(phase)]; }
   std::int64_t wall_ns() const;
 
-  // The phases that were entered and left since a moment of this step: a recording that is replayed has them again.
+  // The phases entered and left since a moment of this step: replaying a recording repeats them.
   struct Segment {
     std::vector<Phase> phases;
   };
@@ -43,8 +44,8 @@ class PhaseClock {
   }
   void repeat(const Segment& segment);
 
-  // From the next start on, the step and its phases are also spans of `sink`, by the host's clock: to the nanosecond
-  // those above where no timeline measures.
+  // From the next start on, the step and its phases are also spans of `sink`, timed by the host's clock. Without a
+  // timeline they equal the times above to the nanosecond.
   void set_trace(TraceSink* sink) { trace_ = sink; }
 
   // Runs `phase` for the life of the object.

@@ -21,7 +21,7 @@ namespace {
 
 void write_all(int descriptor, std::string_view text, const std::filesystem::path& path) {
   while (!text.empty()) {
-    const ssize_t written = ::write(descriptor, text.data(), text.size());  // 2 GiB at most, says write(2)
+    const ssize_t written = ::write(descriptor, text.data(), text.size());  // write(2) writes at most 2 GiB
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) cannot("write", path);
     text.remove_prefix(static_cast<std::size_t>(written));
@@ -32,7 +32,7 @@ void synchronise_file(int descriptor, const std::filesystem::path& path) {
   if (::fsync(descriptor) != 0) cannot("synchronise", path);
 }
 
-// A pipe in the place of a file would keep the engine for ever.
+// Opening a pipe instead of a file would block the engine for ever.
 int create(const std::filesystem::path& path, int flags) {
   try {
     return spec::open_regular_for_writing(path, O_CREAT | O_TRUNC | flags);
@@ -68,7 +68,7 @@ void NewFile::synchronise() {
 }
 
 void write_whole_file(const std::filesystem::path& path, std::string_view text) {
-  // Of this process: several ranks that fail at once write the same file.
+  // The name contains this process: several failing ranks may write the same file at once.
   const std::filesystem::path beside = path.string() + ".partial." + spec::process_token();
   const int descriptor = create(beside, 0);
   try {

@@ -1,4 +1,4 @@
-// The files an engine writes: those of its run directory (harness/evidence/attempt.h lists them), and large ones.
+// The files that an engine writes: those of its run directory (harness/evidence/attempt.h lists them), and large ones.
 #pragma once
 
 #include <cstddef>
@@ -9,9 +9,8 @@
 
 namespace perfbench::engine {
 
-// Appends lines, each handed to the operating system at once: what was written survives the death of this process.
-// Throws EngineError naming the path when the disk is full, the folder is not writable, or the path is a pipe or
-// folder.
+// Appends lines. Each goes to the operating system at once, so written lines survive the death of this process. Throws
+// EngineError naming the path if the disk is full, the folder is not writable, or the path is a pipe or a folder.
 class LineFile {
  public:
   explicit LineFile(std::filesystem::path path);
@@ -26,7 +25,7 @@ class LineFile {
   int descriptor_ = -1;
 };
 
-// A large file that is written once, from the front. Throws as a LineFile.
+// A large file that is written once, from the front. Throws as LineFile does.
 class NewFile {
  public:
   explicit NewFile(std::filesystem::path path);
@@ -35,7 +34,7 @@ class NewFile {
   NewFile& operator=(const NewFile&) = delete;
 
   void append(std::span<const std::byte> bytes);
-  // Returns when all of it is on the disk.
+  // Returns once all of it is on the disk.
   void synchronise();
 
  private:
@@ -43,9 +42,10 @@ class NewFile {
   int descriptor_;
 };
 
-// Replaces `path` by `text`: written beside it, synchronised, renamed. A reader sees the old file or the whole new one.
+// Replaces `path` by `text`: writes it beside the file, syncs it, and renames it. A reader sees the old file or the
+// whole new one.
 void write_whole_file(const std::filesystem::path& path, std::string_view text);
-// Throws BadInput when it cannot be read, is no regular file, or is larger than any document of a run.
+// Throws BadInput if the file cannot be read, is not a regular file, or is larger than any document of a run.
 std::string read_whole_file(const std::filesystem::path& path);
 
 }  // namespace perfbench::engine

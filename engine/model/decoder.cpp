@@ -38,7 +38,7 @@ Tensor make_dropout_step(Context& context, const spec::RunSpec& run) {
   return Tensor(context.memory, {"dropout_step", MemoryScope::workspace, DType::i32, Shape{1}});
 }
 
-// What a forward pass computes goes where nothing will come back for it.
+// A forward pass without a backward pass discards the values that it would keep.
 class KeepingNothing {
  public:
   KeepingNothing(LayerShared& shared, bool nothing) : shared_(shared), places_(shared.remat) {
@@ -138,7 +138,7 @@ void Decoder::begin_step(std::int64_t step) {
 }
 
 void Decoder::merge_adapters() {
-  // Where weights are rounded by chance, the draw by which they are evaluated.
+  // With stochastic rounding of weights: the draw that evaluations use.
   gatherer_.begin_step(0);
   for (const auto& chunk : chunks_) {
     for (std::int64_t i = chunk.part.first_layer; i <= chunk.last_layer(); ++i) {
@@ -151,7 +151,7 @@ void Decoder::merge_adapters() {
   }
 }
 
-// What scores a batch drops nothing.
+// A batch that is scored has no dropout.
 void Decoder::take_keys(const Microbatch& batch) {
   shared_.first_N = batch.first_N;
   shared_.dropout = {.step = batch.scored() ? TensorView{} : dropout_step_.view(), .first_token = batch.first_token};
@@ -247,12 +247,12 @@ void Decoder::gather_after(const Chunk& chunk, std::int64_t i, Ahead& ahead) {
   }
 }
 
-// A rank looks up the tokens whose rows it holds; the first adds the positions.
+// A rank looks up the tokens whose rows it holds; the first rank adds the positions.
 Tensor Decoder::embed(const Chunk& chunk, const Microbatch& batch, Ahead& ahead) {
   const RangeSpan range = range_of(store_.embedding());
   const auto& tp = shared_.tensor_parallel;
   GatheredUnit weights = gatherer_.gather(store_.embedding());
-  Tensor x_RM = stream(0, "layer_input");  // stays longer than the weights, so it lies below those of the layers
+  Tensor x_RM = stream(0, "layer_input");  // outlives the layers' weights, so it lies below them
   if (prefetches()) ahead.layer = gather_layer(chunk.part.first_layer);
   weights.wait(context_.clock);
   PartialSums sums(context_, tp, "embedding_parts", x_RM);
@@ -339,7 +339,7 @@ Tensor Decoder::loss(const Microbatch& batch, const Tensor& x_RM, HeadWeights we
                             .loss_sum = batch.loss_sum,
                             .counted_targets = batch.counted_targets});
   if (tied) {
-    // The lookup of positions has not contributed yet; its rows must not hold another buffer's old values.
+    // The position lookup has not contributed yet, so its rows must not keep old values of another buffer.
     const TensorView dposition = embedding_gradients.gradient(embedding_->positions);
     if (dposition.defined() && embedding_gradients.first_write() == Write::overwrite) context_.ops.fill(dposition, 0.0);
     const bool looked_up_elsewhere = store_.other_embedding().has_value();

@@ -1,6 +1,6 @@
-// This rank's chunks of the decoder, each forward and backward: the first of the model embeds, the last makes the loss.
-// Or forward alone, where the last one scores.
-// Units are gathered just before they are used, or beside what comes before them, and released just after.
+// This rank's chunks of the decoder, forward and backward. The model's first chunk embeds, the last one computes the
+// loss. A forward pass alone ends with scores. Units are gathered just before their use, or during the previous
+// computation, and released just after.
 #pragma once
 
 #include <array>
@@ -18,56 +18,59 @@ namespace perfbench::engine {
 
 class Decoder {
  public:
-  // `store` has the model's parameters; `experts` are added to by each microbatch.
+  // `store` has the model's parameters; each microbatch adds to `experts`.
   Decoder(Context& context, const spec::RunSpec& run, ParameterStore& store, const ExpertTotals& experts);
 
-  // Losses are added to loss_sum (f64 [1]) on the way forward, gradients to the units' on the way back. With scores
-  // there is no way back, and nothing is kept for it: they are added to instead.
+  // The forward pass adds losses to loss_sum (f64 [1]), the backward pass adds gradients to those of the units. If
+  // scores are wanted there is no backward pass: nothing is kept for it, and the forward pass adds to the scores
+  // instead.
   struct Microbatch {
-    TensorView tokens_N;   // where the chunk embeds
-    TensorView targets_N;  // where it has the head
+    TensorView tokens_N;   // for a chunk that embeds
+    TensorView targets_N;  // for a chunk with the head
     TensorView loss_sum;
-    TensorView counted_targets = {};  // f64 [1], of the step, in a run that counts them
-    TensorView scores_B3 = {};        // f64 (ScoreArgs); on ranks without the head, too
+    TensorView counted_targets = {};  // f64 [1], over the step, in a run that counts targets
+    TensorView scores_B3 = {};        // f64 (ScoreArgs); also on ranks without the head
     TensorView first_N = {};          // where documents begin (ops.h), in a run that packs them
-    std::int64_t first_token = 0;     // its first in the step's global batch
+    std::int64_t first_token = 0;     // index of its first token in the step's global batch
     bool scored() const { return scores_B3.defined(); }
   };
-  // What waits between the two, of one chunk and microbatch.
+  // Values that one chunk and microbatch keep between their forward and backward pass.
   struct State {
     std::vector<LayerState> layers;
     Tensor dx_RM;  // from the loss
-    // The way back begins with the layer that the way forward ended with: gathered once, it costs its memory meanwhile.
+    // The backward pass begins with the layer that the forward pass ended with, so this layer is gathered once. It
+    // takes memory meanwhile.
     LayerWeights last_layer;
   };
-  // `chunk` counts from 0 among this rank's. Of several chunks and microbatches each has a state.
+  // `chunk` counts from 0 among this rank's chunks. Each pair of chunk and microbatch has a state.
   std::size_t chunks() const { return chunks_.size(); }
   State new_state(std::size_t chunk) const;
-  // The chunk's output from its input: the residual stream. The first chunk of the model takes tokens, the last one
+  // Returns the chunk's output, the residual stream, for its input. The model's first chunk takes tokens; the last one
   // returns nothing.
   Tensor forward(std::size_t chunk, const Microbatch& batch, Tensor x_RM, State& state);
-  // The gradient by the input from that by the output, of which the last chunk takes none and the first returns none.
+  // Returns the gradient of the input for that of the output. The last chunk takes no gradient and the first returns
+  // none.
   Tensor backward(std::size_t chunk, const Microbatch& batch, Tensor dy_RM, State& state);
-  // Room for an input, and for the gradient by an output, that come from elsewhere.
+  // Buffers for an input and for a gradient of an output that come from another stage.
   Tensor new_input(std::size_t chunk) const;
   Tensor new_output_gradient(std::size_t chunk) const;
 
-  // Before the microbatches of a step that trains, and after them.
+  // Called before and after the microbatches of a training step.
   void begin_step(std::int64_t step);
   void end_step() {
     if (fp8_) fp8_->update();
   }
 
-  // Adds this stage's adapters to the weights that they stand beside, and begins each b at 0 again: but for rounding
-  // the model computes what it did, by its weights alone. Between steps, in a run that has adapters.
+  // Adds this stage's adapters to the weights that they belong to and resets each b to 0. Apart from rounding, the
+  // model computes the same as before, now by its weights alone. Only between steps, in a run that has adapters.
   void merge_adapters();
 
   UnitGatherer& gatherer() { return gatherer_; }
-  // Null in another precision than fp8.
+  // Null in a precision other than fp8.
   Fp8Scales* fp8() { return fp8_ ? &*fp8_ : nullptr; }
 
  private:
-  // Where each lies in its unit.
+  // Where each parameter lies in its unit.
   struct Embedding {
     explicit Embedding(const UnitLayout& unit);
 
@@ -78,23 +81,24 @@ class Decoder {
     Head(const UnitLayout& unit, bool tied);
 
     Norm final_norm;
-    std::optional<ParameterPlace> unembedding;  // nothing where it is the embedding
+    std::optional<ParameterPlace> unembedding;  // absent if it is the embedding
   };
   struct Chunk {
     ModelChunk part;
     std::vector<DecoderLayer> layers = {};
-    // Of one layer after another, where layers are recorded: dense ones, and those with experts.
+    // The recordings that layers share: one for the dense layers, one for those with experts.
     struct Recorded {
       RecordedWork forward{RecordedWork::Operands::new_addresses};
       RecordedWork backward{RecordedWork::Operands::new_addresses};
-      RecordedWork alone{RecordedWork::Operands::new_addresses};  // forward, without a way back
+      RecordedWork alone{RecordedWork::Operands::new_addresses};  // forward, with no backward pass to follow
     };
     std::array<Recorded, 2> recorded = {};
-    RecordedWork lowest_backward{RecordedWork::Operands::new_addresses};  // of one that ends before its input
+    // of the layer whose backward pass ends before its input
+    RecordedWork lowest_backward{RecordedWork::Operands::new_addresses};
 
     Recorded& recorded_like(const DecoderLayer& layer) { return recorded[layer.has_experts() ? 1 : 0]; }
 
-    // By its number in the model.
+    // The layer with that number in the model.
     const DecoderLayer& layer(std::int64_t i) const { return layers[static_cast<std::size_t>(i - part.first_layer)]; }
     LayerState& state(std::int64_t i, State& of) const {
       return of.layers[static_cast<std::size_t>(i - part.first_layer)];
@@ -102,12 +106,12 @@ class Decoder {
     std::int64_t last_layer() const { return part.first_layer + part.layers - 1; }
   };
 
-  // A tied embedding is the unembedding, too.
+  // With tied embeddings, the embedding is also the unembedding.
   struct HeadWeights {
     GatheredUnit head;
     GatheredUnit embedding;
   };
-  // What was submitted before its turn on the way forward.
+  // Work that the forward pass has submitted before its turn.
   struct Ahead {
     LayerWeights layer;
     HeadWeights head;
@@ -115,9 +119,9 @@ class Decoder {
 
   void take_keys(const Microbatch& batch);
   Tensor embed(const Chunk& chunk, const Microbatch& batch, Ahead& ahead);
-  // The residual stream and its gradient, by this rank's rows.
+  // The residual stream and its gradient; each rank has its own rows.
   Tensor layers_forward(Chunk& chunk, const Microbatch& batch, Tensor x_RM, State& state, Ahead& ahead);
-  // Gathered, now or before.
+  // Waits until they are gathered.
   HeadWeights ready(HeadWeights weights);
   ParameterPlace unembedding_place() const;
   void score(const Microbatch& batch, const Tensor& x_RM, HeadWeights weights);
@@ -127,17 +131,17 @@ class Decoder {
   Tensor stream(std::int64_t layer, const char* name) const;
   LayerUnits units_of(std::int64_t layer) const;
   LayerWeights gather_layer(std::int64_t layer);
-  // A layer that was submitted before its turn, or is submitted now.
+  // The weights of a layer, submitted now unless they were submitted earlier.
   LayerWeights take(LayerWeights& ahead, std::int64_t layer);
   LayerGradients open_gradients(std::int64_t layer);
   LastReader last_reader(std::int64_t layer) const;
   HeadWeights gather_head();
-  // What has layer i's computation beside it on the way forward.
+  // Submits what runs beside the computation of layer i in the forward pass.
   void gather_after(const Chunk& chunk, std::int64_t i, Ahead& ahead);
-  // What is done with a unit carries its name in a trace.
+  // In a trace, work on a unit carries the unit's name.
   RangeSpan range_of(std::size_t unit) { return {context_.trace, store_.unit(unit).layout.name}; }
-  // scan on a device that records: one recording serves all layers of a kind in a chunk. What runs beside a layer then
-  // begins and ends within it or outside of it.
+  // Whether one recording serves all layers of a kind in a chunk: with scan, on a device that records. Work beside a
+  // layer then begins and ends within the layer or outside of it.
   bool records_layers() const;
   void run_layer(RecordedWork& recording, const std::function<void()>& body);
   bool prefetches() const;
@@ -150,7 +154,7 @@ class Decoder {
   std::optional<Head> head_;
   Tensor rope_cos_sin_TD_;
   Tensor distance_buckets_T_;
-  Tensor dropout_step_;  // in a run that drops
+  Tensor dropout_step_;  // in a run with dropout
   std::optional<Fp8Scales> fp8_;
   LayerShared shared_;
   std::vector<Chunk> chunks_;

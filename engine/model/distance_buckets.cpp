@@ -6,8 +6,8 @@
 namespace perfbench::engine {
 namespace {
 
-// A distance on a bound is the upper bucket's, whatever the logarithms round: others are further from it, by
-// 1/distance.
+// A distance on a bound belongs to the upper bucket, however the logarithms round: other distances are further from the
+// bound, by at least 1/distance.
 constexpr double kOnBound = 1e-9;
 
 std::int64_t bucket_of(std::int64_t distance, const spec::PositionSpec& position) {

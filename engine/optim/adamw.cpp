@@ -33,8 +33,8 @@ void AdamwOptimizer::begin(std::int64_t step) {
   context_.ops.upload(step_, &number);
 }
 
-// Each element of the model once: stages, shards, and slices over tp and ep, add up; of what several ranks hold the
-// first one's counts; data replicas hold the same.
+// Counts each element of the model once. Stages, shards, and slices over tp and ep add up; of an element that several
+// ranks hold, the first rank's counts; data replicas hold the same.
 void AdamwOptimizer::append_gradients(const ParameterStore& store, std::size_t index,
                                       std::vector<TensorView>& gradients) const {
   const auto& unit = store.units()[index];

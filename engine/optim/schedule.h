@@ -9,7 +9,7 @@ struct OptimizerSpec;
 
 namespace perfbench::engine {
 
-// Steps count from 0. Linear warm-up learning_rate*(step+1)/warmup_steps, then a cosine to min_lr_ratio*learning_rate
+// Steps count from 0. A linear warm-up learning_rate*(step+1)/warmup_steps, then a cosine to min_lr_ratio*learning_rate
 // at decay_steps, constant afterwards (Loshchilov, Hutter, "SGDR", 2017, one cycle).
 double learning_rate(const spec::OptimizerSpec& optimizer, std::int64_t step);
 

@@ -1,4 +1,4 @@
-// The public collectives: checks against the mesh, counts of the traffic, then the implementation.
+// The public collectives: they check arguments against the mesh, count the traffic, then call the implementation.
 #include "engine/parallel/collectives.h"
 
 #include <algorithm>
@@ -27,7 +27,8 @@ std::string called(std::string_view collective, const LayoutChange& change) {
   return std::string(collective) + "(\"" + std::string(change.text()) + "\")";
 }
 
-// The parts of one collective, in the order of submission, in which they end: each is waited for by itself.
+// The parts of one collective, in the order of submission. They also end in this order, and each is waited for
+// separately.
 class Both final : public Pending::State {
  public:
   Both(Pending first, Pending second) : first_(std::move(first)), second_(std::move(second)) {}
@@ -64,7 +65,7 @@ Pending both(Pending first, Pending second) {
 
 class Collectives::TimedWait final : public Pending::State {
  public:
-  // The names stay as long as the collectives do.
+  // The names live as long as the collectives do.
   TimedWait(Collectives& of, std::string_view axis, std::string_view collective, std::unique_ptr<Pending::State> state)
       : of_(of), axis_(axis), collective_(collective), state_(std::move(state)) {}
   void wait() override {
@@ -216,9 +217,9 @@ std::unique_ptr<Pending::State> Collectives::waited_for(std::unique_ptr<Pending:
   return std::make_unique<WaitedMessage>(std::move(message), trace_, handed_over_);
 }
 
-// A ring of n ranks passes (n-1)/n of the payload through each rank, once to gather or scatter, twice to do both; so
-// much of what a rank exchanges with all others leaves it, too.
-// See "Performance reported by NCCL tests", bus bandwidth, in NVIDIA/nccl-tests doc/PERFORMANCE.md.
+// A ring of n ranks passes (n-1)/n of the payload through each rank, once to gather or scatter, twice to do both. A
+// rank that exchanges data with all others also sends (n-1)/n of it. See "Performance reported by NCCL tests", bus
+// bandwidth, in NVIDIA/nccl-tests doc/PERFORMANCE.md.
 std::int64_t Collectives::ring_bytes(const Channel& channel, std::int64_t payload_bytes, std::int64_t passes) const {
   const std::int64_t ranks = mesh_.size(channel.group);
   return passes * (ranks - 1) * payload_bytes / ranks;

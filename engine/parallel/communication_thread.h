@@ -1,5 +1,5 @@
-// Runs submitted operations one after another beside the computation. An operation that throws ends all: its error
-// comes out of every wait from then on, because the ranks are no longer in step.
+// Runs submitted operations one after another beside the computation. An operation that throws ends this: every later
+// wait throws its error, because the ranks are no longer in step.
 #pragma once
 
 #include <condition_variable>
@@ -15,14 +15,15 @@ namespace perfbench::engine {
 class CommunicationThread {
  public:
   CommunicationThread() : thread_([this] { run(); }) {}
-  // Finishes what was submitted.
+  // Finishes the submitted operations.
   ~CommunicationThread();
   CommunicationThread(const CommunicationThread&) = delete;
   CommunicationThread& operator=(const CommunicationThread&) = delete;
 
   using Ticket = std::int64_t;
   Ticket submit(std::function<void()> operation);
-  // Until the operation has run. Throws the error that stopped the thread, if it came no later than this operation.
+  // Blocks until the operation has run. Throws the error that stopped the thread, if that came no later than this
+  // operation.
   void wait(Ticket ticket);
 
  private:
@@ -37,7 +38,7 @@ class CommunicationThread {
   Ticket failed_ = -1;
   std::exception_ptr error_;
   bool stopping_ = false;
-  std::thread thread_;  // last: it uses all of the above
+  std::thread thread_;  // declared last because it uses all of the above
 };
 
 }  // namespace perfbench::engine

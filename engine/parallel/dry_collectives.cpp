@@ -18,7 +18,7 @@ class DryCollectives : public Collectives {
   Nothing do_receive(Axis, Heading, TensorView) override { return waited_for(nullptr); }
   Nothing do_copy(TensorView, TensorView) override { return nullptr; }
 
-  // A span where ranks of a host would have one.
+  // Opens a span where the ranks of a host would have one.
   Nothing ran(const Channel& channel) const {
     const bool in_line = channel.lane == Lane::in_line;
     const ScopedSpan running(trace(), in_line ? TraceLane::schedule : TraceLane::communication, handed_over());

@@ -1,5 +1,5 @@
-// Collectives by groups of ranks, in line or on a thread of their own. Knows of a transport as RankGroup only, and so
-// is in every build: tests give it other groups.
+// Collectives between groups of ranks, in line or on a separate thread. It knows a transport only as RankGroup and so
+// is in every build; tests pass other groups.
 #pragma once
 
 #include <functional>
@@ -13,11 +13,11 @@
 
 namespace perfbench::engine {
 
-// A channel's ranks, who all ask for it at the same time; owned by who made them.
+// Makes the group of a channel; all its ranks call it at the same time. The maker owns the group.
 using MakeGroup = std::function<RankGroup*(const Channel&)>;
 
-// `make` is called for every channel of what is declared, in one order on all ranks. `background` runs that lane, and
-// neighbours exchange `messages`; they are not owned, and may be null where there are no groups, and no rings.
+// `make` is called for every declared channel, in the same order on all ranks. `background` runs that lane, and
+// neighbours exchange `messages`. Neither is owned; they may be null if there are no groups or no rings.
 std::unique_ptr<Collectives> make_host_collectives(const Mesh& mesh, std::span<const Declared> declared,
                                                    const MakeGroup& make, CommunicationThread* background,
                                                    Messages* messages);

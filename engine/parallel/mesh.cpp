@@ -5,7 +5,7 @@
 namespace perfbench::engine {
 namespace {
 
-// The axes of the set, joined, each with `prefix`.
+// The axes of the set, each with `prefix`, joined by "+".
 std::string joined(AxisSet axes, std::string_view prefix) {
   std::string out;
   for (const auto axis : kAxes) {

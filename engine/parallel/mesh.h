@@ -1,5 +1,5 @@
-// A rank's place in the mesh and the groups it communicates with. A mesh is an ordered set of axes on two levels:
-// inside a node (ici) and across nodes (dcn).
+// The place of a rank in the mesh, and the groups that it communicates with. A mesh is an ordered set of axes on two
+// levels: inside a node (ici) and across nodes (dcn).
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ constexpr std::string_view axis_name(Axis axis) {
   return kNames[static_cast<std::size_t>(axis)];
 }
 
-// The ranks that differ along these axes, and along no other, belong together.
+// A set of axes. Ranks that differ only along these axes form a group.
 class AxisSet {
  public:
   constexpr AxisSet(Axis axis) : AxisSet({axis}) {}  // NOLINT(google-explicit-constructor): a set of one
@@ -43,26 +43,27 @@ class AxisSet {
 
 // Ranks with different sequences.
 inline constexpr AxisSet kDataAxes{Axis::dp, Axis::fsdp, Axis::ep};
-// Ranks that compute one layer between them.
+// Ranks that compute one layer together.
 inline constexpr AxisSet kLayerAxes = kDataAxes.with(Axis::tp);
-// Ranks that hold one copy of the model between them.
+// Ranks that together hold one copy of the model.
 inline constexpr AxisSet kModelAxes{Axis::pp, Axis::fsdp, Axis::ep, Axis::tp};
 
-// The ranks along axes of a level, or of both; each axis has several there. Axes of which only one rank is there are
-// left out, so that a group has one name whatever it is asked for.
+// The ranks along axes of one level or of both; each axis has several ranks there. Axes with only one rank are left
+// out, so that a group has the same name whichever axes were asked for.
 struct MeshGroup {
   AxisSet ici;
   AxisSet dcn;
 
   auto operator<=>(const MeshGroup&) const = default;  // NOLINT(modernize-use-nullptr): of what it expands to
   bool on_both_levels() const { return ici != AxisSet{} && dcn != AxisSet{}; }
-  // As a matrix names the axes: "fsdp", "dcn_dp", "dp+fsdp", "fsdp+dcn_fsdp".
+  // With the axis names of a matrix: "fsdp", "dcn_dp", "dp+fsdp", "fsdp+dcn_fsdp".
   std::string name() const;
 };
-// "dp+fsdp+ep".
+// Such as "dp+fsdp+ep".
 std::string axes_name(AxisSet axes);
 
-// Around the ring of the ranks along an axis: to the next one, and after the last to the first; or the other way.
+// A direction around the ring of ranks along an axis: to the next rank, from the last one to the first; or the other
+// way.
 enum class Heading { onward, back };
 constexpr Heading opposite(Heading heading) {
   return heading == Heading::onward ? Heading::back : Heading::onward;
@@ -75,31 +76,33 @@ class Mesh {
 
   std::int64_t rank() const { return rank_; }
   std::int64_t devices() const { return devices_; }
-  // The mesh's node: the product of all axes inside one.
+  // The number of ranks on a node of the mesh: the product of all axes inside one.
   std::int64_t ranks_on_node() const { return ici_.strides[0] * ici_.sizes[0]; }
 
-  // Ranks along the axes, on both levels.
+  // The number of ranks along the axes, on both levels.
   std::int64_t size(AxisSet axes) const;
-  // This rank's index among them: index(ici) * size(dcn) + index(dcn). Nodes count fastest, so that what the ranks at
-  // one place in each node hold together is one run of elements (collectives.h).
+  // This rank's index among them: index(ici) * size(dcn) + index(dcn). The node counts fastest, so that the ranks at
+  // the same place in each node together hold one contiguous run of elements (collectives.h).
   std::int64_t index(AxisSet axes) const;
 
   // All ranks along the axes.
   MeshGroup group(AxisSet axes) const;
   std::int64_t size(const MeshGroup& group) const;
-  // As of axes.
+  // The index in a group, as for axes.
   std::int64_t index(const MeshGroup& group) const;
-  // Global ranks in the order of their index, this one among them.
+  // Global ranks in the order of their index, including this one.
   std::vector<std::int64_t> ranks(const MeshGroup& group) const;
 
-  // Along one axis as a ring, whose ranks of one node follow each other: index(dcn) * size(ici) + index(ici).
+  // The place along one axis as a ring, in which ranks of one node follow each other: index(dcn) * size(ici) +
+  // index(ici).
   std::int64_t place(Axis axis) const;
-  // The global rank that a message in this direction goes to, and the group that it goes along: of one level.
+  // The global rank that receives a message in this direction, and the group that the message goes along, which is of
+  // one level.
   std::int64_t neighbour(Axis axis, Heading heading) const;
   MeshGroup way(Axis axis, Heading heading) const;
 
  private:
-  // Of one level, in kAxes: ranks along each axis, and how far apart neighbours along it are.
+  // For one level, in the order of kAxes: the ranks along each axis, and the distance between neighbours along it.
   struct Extents {
     std::array<std::int64_t, kAxes.size()> sizes;
     std::array<std::int64_t, kAxes.size()> strides;
@@ -108,7 +111,7 @@ class Mesh {
   // Ranks along the axes on one level.
   static std::int64_t size(AxisSet axes, const Extents& level);
   std::int64_t index(AxisSet axes, const Extents& level) const;
-  // How far this rank's neighbour at that index is from the one at index 0.
+  // The distance of this rank's neighbour at that index from the one at index 0.
   static std::int64_t distance(AxisSet axes, const Extents& level, std::int64_t index);
 
   std::int64_t rank_;

@@ -1,4 +1,4 @@
-// How MPI is called: by one thread at a time, and every call goes through mpi_check. For the mpi_*.cpp files alone.
+// Access to MPI: one thread at a time, and every call goes through mpi_check. Only for the mpi_*.cpp files.
 #pragma once
 
 #define OMPI_SKIP_MPICXX
@@ -14,7 +14,7 @@
 
 namespace perfbench::engine {
 
-// `call`: the name of the MPI function.
+// `call` is the name of the MPI function.
 inline void mpi_check(int code, const char* call) {
   if (code == MPI_SUCCESS) return;
   std::string text(MPI_MAX_ERROR_STRING, '\0');
@@ -24,17 +24,17 @@ inline void mpi_check(int code, const char* call) {
   throw EngineError(EngineExit::failed, std::string(call) + " failed: " + text);
 }
 
-// One thread at a time may call MPI (MPI_THREAD_SERIALIZED), and none keeps the others from it while it waits for other
-// ranks: lanes would wait for one another, and those of two ranks in a circle.
+// One thread at a time may call MPI (MPI_THREAD_SERIALIZED), and no thread blocks the others while it waits for other
+// ranks. Otherwise lanes would wait for each other, and those of two ranks in a circle.
 class MpiAccess {
  public:
-  // `call` returns without another rank's doing.
+  // `call` must return without any action of another rank.
   template <class Call>
   void call(const Call& call) {
     const std::scoped_lock lock(mutex_);
     call();
   }
-  // Until all have ended. Empties the list.
+  // Blocks until all requests have ended, and empties the list.
   void finish(std::vector<MPI_Request>& requests) {
     for (int ended = 0; ended == 0;) {
       call([&] {

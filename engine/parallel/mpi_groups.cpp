@@ -38,7 +38,7 @@ class WindowGroup : public RankGroup {
     MPI_Info info = MPI_INFO_NULL;
     mpi_check(MPI_Info_create(&info), "MPI_Info_create");
     mpi_check(MPI_Info_set(info, "alloc_shared_noncontig", "true"), "MPI_Info_set");
-    // Room to align the area, whatever the library's own alignment is.
+    // Leaves room to align the area, whatever alignment the library gives.
     constexpr MPI_Aint kBytes = SharedMemoryGroup::kAreaBytes + kAlignment;
     void* own = nullptr;
     mpi_check(MPI_Win_allocate_shared(kBytes, 1, info, group, &own, &window_), "MPI_Win_allocate_shared");
@@ -47,7 +47,8 @@ class WindowGroup : public RankGroup {
     const std::size_t shift = (kAlignment - reinterpret_cast<std::uintptr_t>(own) % kAlignment) % kAlignment;
     SharedMemoryGroup::prepare(static_cast<std::byte*>(own) + shift);
 
-    // Another rank's area lies elsewhere in this process, at another alignment: each says where its own begins.
+    // Other ranks' areas are mapped to other addresses in this process, with another alignment: each rank tells where
+    // its own begins.
     const auto ranks = static_cast<std::size_t>(size_of(group));
     std::vector<std::uint64_t> shifts(ranks);
     const std::uint64_t own_shift = shift;
@@ -93,8 +94,8 @@ class WindowGroup : public RankGroup {
   std::unique_ptr<SharedMemoryGroup> group_;
 };
 
-// Ranks of several nodes: pairs exchange pieces by messages. A reduction receives all ranks' pieces and sums them by
-// index, chunk k while chunk k+1 is under way.
+// A group whose ranks are on several nodes: pairs exchange pieces by messages. A reduction receives the pieces of all
+// ranks and sums them by index, chunk k while chunk k+1 is under way.
 class MessageGroup : public RankGroup {
  public:
   MessageGroup(MPI_Comm group, MpiAccess& mpi, std::int64_t largest_message_bytes)
@@ -150,7 +151,7 @@ class MessageGroup : public RankGroup {
  private:
   static constexpr int kTag = 1;
 
-  // A piece is `piece_size` long but for the last ones of `whole`.
+  // A piece has `piece_size` elements, except for the last ones of `whole`.
   std::int64_t size_at(std::int64_t whole, std::int64_t piece_size, std::int64_t rank) const {
     return std::clamp(whole - rank * piece_size, std::int64_t{0}, piece_size);
   }
@@ -173,7 +174,7 @@ class MessageGroup : public RankGroup {
     });
   }
 
-  // all = own, which may be MPI_IN_PLACE, of every rank; in one message each.
+  // all = `own` of every rank, which may be MPI_IN_PLACE; one message for each.
   void gather_whole(const void* own, void* all, std::int64_t bytes) {
     std::vector<MPI_Request> requests(1);
     const auto count = static_cast<int>(bytes);
@@ -183,7 +184,7 @@ class MessageGroup : public RankGroup {
     mpi_.finish(requests);
   }
 
-  // Every rank's piece of `full` to every other rank; this rank's own is in place.
+  // Sends every rank's piece of `full` to every other rank; this rank's own piece is in place.
   void gather_pieces(std::byte* full, std::int64_t bytes, std::int64_t piece_bytes) {
     std::vector<MPI_Request> requests;
     for (std::int64_t at = 0; at < piece_bytes; at += largest_message_bytes_) {
@@ -204,7 +205,7 @@ class MessageGroup : public RankGroup {
   template <class T>
   struct Exchange {
     std::vector<MPI_Request> requests;
-    std::vector<T> received;  // a chunk of every rank
+    std::vector<T> received;  // one chunk of every rank
   };
 
   template <class T>

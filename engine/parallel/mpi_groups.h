@@ -1,4 +1,4 @@
-// Groups of ranks over MPI. For the mpi_*.cpp files alone.
+// Groups of ranks over MPI. Only for the mpi_*.cpp files.
 #pragma once
 
 #include <memory>
@@ -9,8 +9,8 @@
 
 namespace perfbench::engine {
 
-// Takes the communicator over. Called by all its ranks. The group frees nothing until its destruction, which all ranks
-// must reach; while a group is made or destroyed, nobody else may call MPI.
+// Takes ownership of the communicator. Called by all its ranks. The group frees its resources only in its destructor,
+// which all ranks must reach. While a group is made or destroyed, no other thread may call MPI.
 std::unique_ptr<RankGroup> make_rank_group(MPI_Comm group, MpiAccess& mpi, const MpiOptions& options);
 
 }  // namespace perfbench::engine

@@ -9,7 +9,7 @@
 namespace perfbench::engine {
 namespace {
 
-// Between two questions: far below what a stage computes, and it leaves the core to the computation.
+// The pause between two polls: far shorter than the computation of a stage, and it leaves the core to that computation.
 constexpr std::chrono::microseconds kPause(20);
 
 }  // namespace
@@ -18,7 +18,7 @@ class MpiMessages::Message final : public Pending::State {
  public:
   Message(MpiMessages& messages, std::shared_ptr<UnderWay> message)
       : messages_(messages), message_(std::move(message)) {}
-  // An exception ends this rank, and with it all: what others no longer send is not waited for, and nothing more is.
+  // An exception ends this rank, and with it all others. So messages that others no longer send are not waited for.
   void wait() override {
     if (std::uncaught_exceptions() > 0) {
       messages_.stop(std::make_exception_ptr(LogicFault("a message after an exception left one under way")));
@@ -86,7 +86,7 @@ void MpiMessages::stop(const std::exception_ptr& why) {
   ended_.notify_all();
 }
 
-// With mutex_ held.
+// The caller holds mutex_.
 bool MpiMessages::any_ended() {
   bool any = false;
   for (auto message = under_way_.begin(); message != under_way_.end();) {

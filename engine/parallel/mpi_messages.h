@@ -1,4 +1,4 @@
-// Messages over MPI. For the mpi_*.cpp files alone.
+// Messages over MPI. Only for the mpi_*.cpp files.
 #pragma once
 
 #include <condition_variable>
@@ -14,14 +14,14 @@
 
 namespace perfbench::engine {
 
-// MPI moves a large message while both sides call it. A rank that computes, or sleeps until the ranks of another group
-// have come, does not; then its neighbour would wait for it, and in a circle of such ranks all would. So while messages
-// are under way a thread asks for them.
+// MPI moves a large message only while both sides call it. A rank that computes, or sleeps until the ranks of another
+// group have come, does not call it; then its neighbour would wait for it, and a circle of such ranks would wait for
+// ever. So a thread polls while messages are under way.
 class MpiMessages : public Messages {
  public:
-  // Takes the communicator over, which returns errors.
+  // Takes ownership of the communicator, whose calls return errors.
   MpiMessages(MPI_Comm ranks, MpiAccess& mpi, std::int64_t largest_message_bytes);
-  // When nothing is under way.
+  // Requires that no message is under way.
   ~MpiMessages() override;
   MpiMessages(const MpiMessages&) = delete;
   MpiMessages& operator=(const MpiMessages&) = delete;
@@ -51,9 +51,9 @@ class MpiMessages : public Messages {
   std::condition_variable begun_;
   std::condition_variable ended_;
   std::list<std::shared_ptr<UnderWay>> under_way_;
-  std::exception_ptr error_;  // the ranks are no longer in step
+  std::exception_ptr error_;  // set once the ranks are no longer in step
   bool stopping_ = false;
-  std::thread thread_;  // last: it uses all of the above
+  std::thread thread_;  // declared last because it uses all of the above
 };
 
 }  // namespace perfbench::engine

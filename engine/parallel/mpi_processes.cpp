@@ -1,5 +1,5 @@
-// Ranks as MPI processes. MPI is called by one thread at a time (MPI_THREAD_SERIALIZED): the computation's, that of the
-// background lane, which exists once a mesh has several ranks, and that of messages, once it has a pipeline.
+// Ranks as MPI processes. One thread at a time calls MPI (MPI_THREAD_SERIALIZED): that of the computation, that of the
+// background lane, which exists if a mesh has several ranks, and that of messages, if it has a pipeline.
 #include <array>
 #include <cstdlib>
 #include <exception>
@@ -128,7 +128,7 @@ std::string mpi_version() {
   int length = 0;
   mpi_check(MPI_Get_library_version(text.data(), &length), "MPI_Get_library_version");
   const std::string version(text.data(), static_cast<std::size_t>(length));
-  return version.substr(0, version.find_first_of(",\n"));  // "Open MPI v4.1.4", without who packaged it
+  return version.substr(0, version.find_first_of(",\n"));  // "Open MPI v4.1.4", without the name of the packager
 }
 
 }  // namespace perfbench::engine

@@ -1,4 +1,4 @@
-// The absent twin of mpi_processes.cpp.
+// Stands in for mpi_processes.cpp in builds without MPI.
 #include "engine/core/error.h"
 #include "engine/parallel/processes.h"
 

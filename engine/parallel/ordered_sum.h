@@ -1,6 +1,6 @@
-// The one sum of all collectives between hosts (NCCL has its own order): by index of the ranks, first to last, so that
-// its bits are the same on every rank, in every repetition and by every transport. Of bf16 it is a sum in f32, rounded
-// once.
+// The sum that all collectives between hosts use (NCCL has its own order). It adds by index of the ranks, first to
+// last, so that the bits are the same on every rank, in every repetition and over every transport. Sums of bf16 are
+// computed in f32 and rounded once.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace perfbench::engine {
 // out[i] = sources[0][i] + sources[1][i] + ... ; out may be one of the sources.
 template <class T>
 void ordered_sum(T* out, std::span<const T* const> sources, std::int64_t elements) {
-  constexpr std::int64_t kBlock = 1024;  // stays in the first-level cache; a local array, so the loops vectorise
+  constexpr std::int64_t kBlock = 1024;  // fits the first-level cache; a local array, so that the loops vectorise
   constexpr bool kRounds = std::is_same_v<T, Bf16>;
   using Sum = std::conditional_t<kRounds, float, T>;
   const auto read = [](T x) {

@@ -55,8 +55,8 @@ std::int64_t launched_ranks() {
   for (const char* name : kSizes) {
     if (const auto ranks = positive_number(std::getenv(name)); ranks > 0) return ranks;
   }
-  // srun --mpi=pmix names no size of its own. SLURM_NTASKS alone is no launch: a batch script inherits it too, and so
-  // would an engine that the script starts by itself.
+  // srun --mpi=pmix has no variable for the size. SLURM_NTASKS alone does not mean a launch: a batch script inherits it
+  // too, and so would an engine that the script starts by itself.
   const bool by_pmix = std::getenv("PMIX_RANK") != nullptr || std::getenv("PMIX_NAMESPACE") != nullptr;
   if (by_pmix) {
     for (const char* name : {"SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"}) {

@@ -17,7 +17,7 @@ namespace {
 using Word = std::atomic<std::uint32_t>;
 static_assert(sizeof(Word) == sizeof(std::uint32_t) && Word::is_always_lock_free, "a futex is a plain 32-bit word");
 
-// Not the private kind, which would not wake other processes.
+// Not a private futex, which would not wake other processes.
 void futex_wait(Word& word, std::uint32_t while_it_is) {
   ::syscall(SYS_futex, &word, FUTEX_WAIT, while_it_is, nullptr, nullptr, 0);
 }
@@ -25,7 +25,7 @@ void futex_wake_all(Word& word) {
   ::syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
-// Counters wrap around.
+// Correct also when counters wrap around.
 bool reached(std::uint32_t epoch, std::uint32_t wanted) {
   return static_cast<std::int32_t>(epoch - wanted) >= 0;
 }
@@ -36,7 +36,7 @@ void pause() {
 #endif
 }
 
-// A peer that runs beside us is a few microseconds away; going to sleep and waking up costs about ten times that.
+// A peer that is running arrives within a few microseconds; going to sleep and waking up takes about ten times that.
 bool reached_soon(const Word& word, std::uint32_t wanted) {
   using Clock = std::chrono::steady_clock;
   constexpr auto kSpin = std::chrono::microseconds(20);
@@ -50,7 +50,7 @@ bool reached_soon(const Word& word, std::uint32_t wanted) {
   return false;
 }
 
-// Of a chunk [at, at + chunk), the part that a piece of `size` has.
+// The part of a chunk [at, at + chunk) that lies within a piece of `size`.
 std::int64_t part(std::int64_t size, std::int64_t at, std::int64_t chunk) {
   return std::clamp(size - at, std::int64_t{0}, chunk);
 }
@@ -64,7 +64,7 @@ std::size_t unsigned_size(std::int64_t bytes) {
 void SharedMemoryGroup::prepare(std::byte* area) {
   static_assert(sizeof(Header) <= kHeaderBytes);
   new (area) Header{};
-  // Pages are placed where they are first touched: beside the rank that writes them.
+  // Pages are placed where they are first touched: near the rank that writes them.
   std::memset(area + kHeaderBytes, 0, kSlots * kSlotBytes);
 }
 
@@ -95,7 +95,7 @@ void SharedMemoryGroup::publish_and_meet() {
   }
 }
 
-// out = the sum over all ranks of this rank's piece. Pieces are `piece_elements` long but for the last ones.
+// out = the sum over all ranks of this rank's piece. Pieces have `piece_elements`, except for the last ones.
 template <class T>
 void SharedMemoryGroup::reduce_pieces(T* out, const T* full, std::int64_t elements, std::int64_t piece_elements) {
   const std::int64_t chunk = chunk_bytes() / static_cast<std::int64_t>(sizeof(T));
@@ -129,7 +129,7 @@ void SharedMemoryGroup::gather_pieces(std::byte* full, const std::byte* own, std
     std::memcpy(slot(index_), own + at, unsigned_size(part(size(index_), at, kSlotBytes)));
     publish_and_meet();
     for (std::int64_t step = 1; step < ranks(); ++step) {
-      const std::int64_t from = (index_ + step) % ranks();  // not all from the same rank at once
+      const std::int64_t from = (index_ + step) % ranks();  // so that not all ranks read from the same one at once
       std::memcpy(full + from * piece_bytes + at, slot(from), unsigned_size(part(size(from), at, kSlotBytes)));
     }
     next_slot();
@@ -140,7 +140,8 @@ template <class T>
 void SharedMemoryGroup::reduce_everywhere(std::span<T> buffer) {
   const auto elements = static_cast<std::int64_t>(buffer.size());
   const auto bytes = static_cast<std::int64_t>(buffer.size_bytes());
-  constexpr std::int64_t kSmallBytes = 32768;  // below it a second meeting costs more than sums done on every rank
+  // below this size a second meeting takes longer than computing the sums on every rank
+  constexpr std::int64_t kSmallBytes = 32768;
   if (bytes > kSmallBytes) {
     const std::int64_t piece = piece_of(elements, ranks(), 0).size;
     const std::int64_t begin = std::min(elements, index_ * piece);

@@ -14,14 +14,15 @@ namespace perfbench::engine {
 
 class SharedMemoryGroup : public RankGroup {
  public:
-  static constexpr std::int64_t kSlotBytes = std::int64_t{1} << 19;  // two slots of all ranks fit a second-level cache
+  // two slots of all ranks fit into a second-level cache
+  static constexpr std::int64_t kSlotBytes = std::int64_t{1} << 19;
   static constexpr std::int64_t kSlots = 2;
-  static constexpr std::int64_t kHeaderBytes = 128;  // two cache lines: no neighbour's counter shares them
+  static constexpr std::int64_t kHeaderBytes = 128;  // two cache lines, so that no neighbour's counter shares them
   static constexpr std::int64_t kAreaBytes = kHeaderBytes + kSlots * kSlotBytes;
 
-  // Before any rank constructs its group, each prepares its own area of kAreaBytes, aligned to 64 bytes.
+  // Each rank prepares its own area of kAreaBytes, aligned to 64 bytes, before any rank constructs its group.
   static void prepare(std::byte* area);
-  // areas: of all ranks in the order of their index, mapped into this process.
+  // `areas` are those of all ranks in the order of their index, mapped into this process.
   SharedMemoryGroup(std::vector<std::byte*> areas, std::int64_t index);
 
   void all_gather(std::span<std::byte> full, std::span<const std::byte> shard) override;
@@ -38,14 +39,14 @@ class SharedMemoryGroup : public RankGroup {
 
  private:
   struct Header {
-    std::atomic<std::uint32_t> epoch;     // chunks this rank has published
+    std::atomic<std::uint32_t> epoch;     // chunks that this rank has published
     std::atomic<std::uint32_t> sleepers;  // ranks that sleep until it publishes more
   };
 
   std::int64_t ranks() const { return static_cast<std::int64_t>(areas_.size()); }
   Header& header(std::int64_t rank) const;
   std::byte* slot(std::int64_t rank) const;
-  // A slot holds a chunk for each rank: whole cache lines.
+  // A slot holds a chunk for each rank, in whole cache lines.
   std::int64_t chunk_bytes() const { return kSlotBytes / ranks() / 64 * 64; }
 
   template <class T>
@@ -53,7 +54,7 @@ class SharedMemoryGroup : public RankGroup {
   void gather_pieces(std::byte* full, const std::byte* own, std::int64_t bytes, std::int64_t piece_bytes);
   template <class T>
   void reduce_everywhere(std::span<T> buffer);
-  // Shows what this rank wrote into its slot and waits until every rank has done so.
+  // Publishes what this rank wrote into its slot and waits until every rank has done so.
   void publish_and_meet();
   void next_slot() { slot_index_ = (slot_index_ + 1) % kSlots; }
 

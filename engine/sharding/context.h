@@ -1,4 +1,4 @@
-// What every part of the model works with.
+// The objects that every part of the model works with.
 #pragma once
 
 #include "engine/core/dtype.h"
@@ -11,8 +11,7 @@
 
 namespace perfbench::engine {
 
-// What becomes of work that the device can repeat by itself (recorded_work.h).
-// traced: as used, with recordings of their own.
+// How recordings of repeated work are used (recorded_work.h). traced: as `used`, with separate recordings.
 enum class Recordings { used, traced, unused };
 
 struct Context {
@@ -22,11 +21,11 @@ struct Context {
   PhaseClock& clock;
   DType compute = DType::f32;    // type of weights and activations in products; master weights are f32
   TraceSink* trace = nullptr;    // set by set_trace
-  SinkFilter* filter = nullptr;  // of what set_trace is given
+  SinkFilter* filter = nullptr;  // wraps the sink given to set_trace
   Recordings recordings = Recordings::used;
-  IntermediateLog* intermediates = nullptr;  // absent: nobody lists them
+  IntermediateLog* intermediates = nullptr;  // null: no list of intermediates is wanted
 
-  // All that is done with this context becomes spans of `sink`, until it is set to null. Call between steps.
+  // All work done with this context becomes spans of `sink`, until it is set to null. Call it between steps.
   void set_trace(TraceSink* sink) {
     if (filter != nullptr) sink = filter->around(sink);
     trace = sink;

@@ -1,6 +1,5 @@
-// Which layers of the model a rank has where they are divided among the stages of a pipeline (pp): chunks of layers
-// that follow each other go around the stages, one chunk to each or, interleaved, several. Without a pipeline there is
-// one chunk of all layers.
+// The layers that a rank has if the model is divided among the stages of a pipeline (pp). Chunks of consecutive layers
+// go around the stages, one chunk to each or, interleaved, several. Without a pipeline one chunk has all layers.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +15,7 @@ namespace perfbench::engine {
 
 struct PipelineShape {
   std::int64_t stages = 1;
-  std::int64_t chunks_per_stage = 1;  // above 1: stages divide the microbatches
+  std::int64_t chunks_per_stage = 1;  // if above 1, the number of stages divides that of microbatches
   std::int64_t microbatches = 1;
 
   std::int64_t chunks() const { return stages * chunks_per_stage; }
@@ -25,9 +24,9 @@ struct PipelineShape {
 PipelineShape pipeline_of(const spec::RunSpec& run);
 
 struct ModelChunk {
-  std::int64_t index = 0;  // among those of the whole model
+  std::int64_t index = 0;  // among the chunks of the whole model
   std::int64_t first_layer = 0;
-  std::int64_t layers = 0;  // where chunks do not divide them, the first ones have one more
+  std::int64_t layers = 0;  // if the chunks do not divide the layers, the first ones have one more
   bool embeds = false;      // its input is tokens
   bool has_head = false;    // its output is the loss
 };

@@ -6,7 +6,7 @@
 namespace perfbench::engine {
 namespace {
 
-// The axis whose ranks share the dim, or none. Heads are not cut: where there are fewer key and value heads than ranks,
+// The axis whose ranks share the dim, if there is one. Heads are not cut: with fewer key and value heads than ranks,
 // each rank needs a whole one.
 std::vector<AxisSet> dividing_axes(const spec::ParameterSpec& parameter, const spec::ModelSpec& model,
                                    const Mesh& mesh) {
@@ -41,7 +41,7 @@ ParameterSlice slice_of(const spec::ParameterSpec& parameter, const spec::ModelS
   for (const auto axis : {Axis::tp, Axis::ep}) {
     if (mesh.size(axis) > 1) slice.replicas = slice.replicas.with(axis);
   }
-  std::int64_t stride = parameter.elements();  // of the dim, in the whole parameter
+  std::int64_t stride = parameter.elements();  // elements of the whole parameter at one index of the dim
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const std::int64_t dim = parameter.shape[i];
     const std::int64_t ranks = mesh.size(axes[i]);
@@ -52,7 +52,7 @@ ParameterSlice slice_of(const spec::ParameterSpec& parameter, const spec::ModelS
     slice.largest_elements *= spec::divide_up(dim, ranks);
     slice.first += begin * stride;
     if (ranks == 1) continue;
-    // The first dim is cut into neighbours. Those of a later one lie apart, and there is one such dim at most.
+    // A cut first dim gives contiguous slices. Slices of a later dim are strided, and at most one later dim is cut.
     slice.run = size * stride;
     slice.stride = outer;
     slice.replicas = slice.replicas.without(axes[i]);

@@ -23,7 +23,7 @@ DType dtype_of(spec::StateType type) {
   return type == spec::StateType::bf16 ? DType::bf16 : DType::f32;
 }
 
-// Of what trains.
+// State of a unit that trains.
 struct KeptState {
   bool bf16_weights = false;
   std::optional<DType> gradients;
@@ -46,7 +46,7 @@ UnitState unit_state(const Context& context, UnitLayout layout, const KeptState&
   return unit;
 }
 
-// As a mean and a deviation from it.
+// Sets the draws' mean and the deviation from it.
 void set_distribution(Ops::NormalArgs& draws, const spec::ParameterSpec& parameter, const InitRule& init) {
   const bool scale = parameter.kind == spec::ParameterKind::norm && parameter.name.ends_with(".weight");
   const bool constant = parameter.shape.size() < 2 || parameter.kind == spec::ParameterKind::adapter_b;
@@ -54,7 +54,7 @@ void set_distribution(Ops::NormalArgs& draws, const spec::ParameterSpec& paramet
   draws.std = constant ? init.constants_std : init.matrix_std;
 }
 
-// Draws are f32: those of a weight of another type are rounded, so many at a time.
+// Draws are f32; those of a weight of another type are rounded in pieces of this size.
 constexpr std::int64_t kRoundedAtOnce = std::int64_t{1} << 20;
 
 void draw(const Context& context, Ops::NormalArgs draws) {
@@ -84,7 +84,7 @@ ParameterStore::ParameterStore(const Context& context, const spec::RunSpec& run,
       chunks_(chunks_of_stage(run, stage_of_rank(context.collectives.mesh()))) {
   const bool first = chunks_.front().embeds;
   const bool last = chunks_.back().has_head;
-  // Around the ring of stages the ends are neighbours.
+  // The ends of the pipeline are neighbours around the ring of stages.
   if (run.model.tied_embedding && first != last) other_embedding_ = first ? Heading::back : Heading::onward;
   KeptState kept{.bf16_weights = bf16_weights, .moments = dtype_of(run.optimizer.moments)};
   if (!run.optimizer.in_backward) kept.gradients = gradient_type_;
@@ -94,7 +94,7 @@ ParameterStore::ParameterStore(const Context& context, const spec::RunSpec& run,
     if (!here[i]) continue;
     places_[i] = units_.size();
     UnitLayout layout = unit_layout(run.model, context.collectives.mesh(), run.lora, i);
-    // Nothing trains in a run that only evaluates.
+    // In a run that only evaluates, no unit trains.
     layout.trains = layout.trains && run.trains();
     UnitState unit = unit_state(context, std::move(layout), kept);
     initialise(context, unit, init);

@@ -1,5 +1,5 @@
-// Work that a device is told once and repeats by itself (a CUDA graph): the host's part of a step, hundreds of
-// operations long, is then one call. Backends that compute at once execute the work as it stands, every time.
+// Work that a device records once and repeats by itself (a CUDA graph): the host's part of a step, hundreds of
+// operations long, is then one call. Backends that compute at once simply execute the work every time.
 #pragma once
 
 #include <functional>
@@ -12,13 +12,13 @@ namespace perfbench::engine {
 
 class RecordedWork {
  public:
-  // same_addresses: the work's operands lie where they lay, so a replay takes the host no work at all.
-  // new_addresses: as one layer after another; the host goes through the work each time and the recording is updated.
+  // same_addresses: the operands stay at their addresses, so a replay costs the host no work at all. new_addresses:
+  // they move, as from one layer to the next; the host goes through the work each time and updates the recording.
   enum class Operands { same_addresses, new_addresses };
   explicit RecordedWork(Operands operands) : operands_(operands) {}
 
-  // Executes `body`, the same sequence of operations at each call, which returns the memory it takes and reads nothing
-  // back. The first call is not recorded: libraries choose their algorithms in it.
+  // Executes `body`, which performs the same sequence of operations at each call, returns the memory it takes and reads
+  // nothing back. The first call is not recorded, because libraries choose their algorithms in it.
   void run(Context& context, const std::function<void()>& body);
 
  private:
@@ -29,10 +29,10 @@ class RecordedWork {
   Operands operands_;
   bool executed_ = false;
   std::unique_ptr<Recording> untraced_;
-  // That of traced work is made while a device's tracer learns names from it, which may slow down what it replays ever
-  // after; so what nobody traces replays another.
+  // The recording for traced steps. It is made while a device's tracer learns names from it, which may slow down its
+  // replays for ever; so untraced steps replay another one.
   std::unique_ptr<Recording> traced_;
-  // What the body counts, which a replay counts again.
+  // The counts of the body, which a replay adds again.
   spec::FlopCounts flops_;
   std::vector<spec::AxisTraffic> traffic_;
   PhaseClock::Segment phases_;

@@ -13,7 +13,7 @@ std::int64_t rounded_up(std::int64_t value, std::int64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
 
-// What several ranks hold lies together.
+// Parameters held by several ranks are placed next to each other.
 UnitLayout lay_out(std::string name, const std::vector<spec::ParameterSpec>& parameters, const spec::ModelSpec& model,
                    const Mesh& mesh) {
   UnitLayout unit;
@@ -34,7 +34,7 @@ UnitLayout lay_out(std::string name, const std::vector<spec::ParameterSpec>& par
 
 enum class LookedUp { no, yes };
 
-// Those of no layer: what the embedding looks up, or the others.
+// Parameters outside the layers: those that the embedding looks up, or the others.
 std::vector<spec::ParameterSpec> outer_parameters(const spec::ModelSpec& model, LookedUp wanted) {
   auto parameters = spec::outer_parameters(model);
   std::erase_if(parameters, [&](const spec::ParameterSpec& parameter) {
@@ -45,7 +45,7 @@ std::vector<spec::ParameterSpec> outer_parameters(const spec::ModelSpec& model, 
   return parameters;
 }
 
-// Neighbours of one value become one range.
+// Merges neighbours with the same value into one range.
 template <class Range, class Value, class ValueOf>
 std::vector<Range> merged_ranges(const UnitLayout& unit, std::int64_t first, std::int64_t count, Value Range::*value,
                                  const ValueOf& value_of) {

@@ -1,7 +1,7 @@
 // A unit is what fully sharded data parallelism gathers at once: the embeddings, one layer, the head, or, in a run that
-// trains adapters (workloads/spec/lora_spec.h), those of one layer; the model's own units are frozen then. This rank's
-// slices of its parameters (over tp and ep) lie one behind the other in one flat buffer "U", which is cut into equal
-// shards over the fsdp axis ("U/fsdp"); a parameter may straddle two shards.
+// trains adapters (workloads/spec/lora_spec.h), the adapters of one layer; the model's own units are frozen then. This
+// rank's slices of its parameters (over tp and ep) lie one behind the other in one flat buffer "U", which is cut into
+// equal shards over the fsdp axis ("U/fsdp"); a parameter may straddle two shards.
 #pragma once
 
 #include <cstddef>
@@ -28,47 +28,47 @@ struct ParameterPlace {
   Shape shape;
 };
 
-// Runs of elements that are treated alike. Padding joins its neighbour.
+// Runs of elements with equal treatment. Padding belongs to its neighbour.
 struct DecayRange {
   std::int64_t first = 0;
   std::int64_t count = 0;
-  bool decays = false;  // by weight decay: parameters of two or more dims do
+  bool decays = false;  // whether weight decay applies: to parameters of two or more dims
 };
 struct ReplicaRange {
   std::int64_t first = 0;
   std::int64_t count = 0;
-  AxisSet replicas = {};  // of tp and ep: their ranks hold the same, each with its own part of the gradient
+  AxisSet replicas = {};  // axes of tp and ep whose ranks hold the same, each with its own part of the gradient
 };
 
 struct UnitLayout {
   std::string name;  // "embedding", "layers.3", "head", "layers.3.lora"
   std::vector<UnitParameter> parameters;
-  std::int64_t elements = 0;        // with the padding that makes it divide over fsdp
+  std::int64_t elements = 0;        // including the padding that makes it divide over fsdp
   std::int64_t shard_elements = 0;  // elements / fsdp
-  bool trains = true;               // else frozen: without gradient, in the type of products
+  bool trains = true;               // false: frozen, without gradient and in the type of products
 
-  // "query.weight" in every layer.
+  // The name without that of the layer: "query.weight" in every layer.
   std::string_view name_in_unit(const UnitParameter& parameter) const;
-  // By the name within the unit. Throws LogicFault for one that the unit does not have.
+  // Looked up by the name within the unit. Throws LogicFault if the unit does not have it.
   ParameterPlace place(std::string_view wanted) const;
-  // Nothing where the model has none, as a bias.
+  // Absent if the model does not have it, such as a bias.
   std::optional<ParameterPlace> place_if_any(std::string_view wanted) const;
-  // Who looks parameters up has found all of them: throws LogicFault unless there are as many. One that is not looked
-  // up would keep another buffer's old values for a gradient.
+  // Checks that the caller looked up every parameter: throws LogicFault unless the number is right. A parameter that is
+  // not looked up would keep another buffer's old values as its gradient.
   void require_found(std::size_t parameters_found) const;
-  // Whole-unit ranges that hold no parameter.
+  // Ranges of the whole unit that hold no parameter.
   struct Gap {
     std::int64_t first = 0;
     std::int64_t count = 0;
   };
   std::vector<Gap> padding() const;
-  // The unit's [first, first + count).
+  // The ranges within the unit's [first, first + count).
   std::vector<DecayRange> decay_ranges(std::int64_t first, std::int64_t count) const;
   std::vector<ReplicaRange> replica_ranges(std::int64_t first, std::int64_t count) const;
 };
 
-// "embedding", "layers.0" ... "layers.L-1", "head", and with adapters "layers.0.lora" ... "layers.L-1.lora"; of the
-// same size, with the same offsets, on every rank. One by one, for a stage that has a few of them.
+// "embedding", "layers.0" ... "layers.L-1", "head", and with adapters "layers.0.lora" ... "layers.L-1.lora". They have
+// the same size and the same offsets on every rank. They are made one by one, because a stage has only a few of them.
 std::size_t unit_count(const spec::ModelSpec& model, const spec::LoraSpec& lora);
 UnitLayout unit_layout(const spec::ModelSpec& model, const Mesh& mesh, const spec::LoraSpec& lora, std::size_t index);
 

@@ -69,7 +69,7 @@ GatheredUnit UnitGatherer::gather(std::size_t index) {
 }
 
 void UnitGatherer::put_back(std::size_t index, const GatheredUnit& gathered) {
-  if (shards_ == 1) return;  // nothing else was written to
+  if (shards_ == 1) return;  // the unit's own weights were written
   const UnitState& unit = store_.unit(index);
   context_.ops.copy(unit.weight,
                     gathered.whole_.slice(store_.first_element(unit.layout), Shape{unit.layout.shard_elements}));
@@ -92,7 +92,7 @@ GradientTarget UnitGatherer::open_gradient(std::size_t index) {
   target.buffer_ = Tensor(context_.memory, {unit.layout.name + ".gradient_whole", MemoryScope::gathered, DType::f32,
                                             Shape{unit.layout.elements}});
   target.whole_ = target.buffer_;
-  // Nothing writes the gaps between parameters, and they are summed with the rest.
+  // No operation writes the gaps between parameters, and they are summed with the rest.
   for (const auto& gap : unit.layout.padding()) {
     context_.ops.fill(target.whole_.slice(gap.first, Shape{gap.count}), 0.0);
   }
@@ -125,7 +125,8 @@ void UnitGatherer::close_gradient(GradientTarget target, Contribution contributi
   reduction.pending = context_.collectives.reduce_scatter("U -> U/fsdp", into, reduction.whole, Lane::background);
   reductions_.push_back(std::move(reduction));
   ++submitted_;
-  // Those that these gradients' computation has run beside would only hold their memory from here on.
+  // Settles the reductions that have run beside the computation of these gradients: from here on they would only hold
+  // memory.
   settle_until(options_.overlap == ReductionOverlap::next_unit ? target.opened_after_ : submitted_);
 }
 
@@ -176,7 +177,7 @@ void UnitGatherer::reduce_over_replicas(std::size_t index) {
   }
 }
 
-// Such that ranks of a node can share a part among them, and each of their parts begins on a line.
+// A size that the ranks of a node can divide among them so that each part begins on a cache line.
 std::int64_t UnitGatherer::elements_of_all_reduce(AxisSet axes) const {
   if (options_.all_reduce_bytes == 0) return std::numeric_limits<std::int64_t>::max();
   const std::int64_t width = size_bytes(store_.gradient_type());
@@ -192,7 +193,7 @@ void UnitGatherer::finish_gradients() {
   if (store_.other_embedding() && store_.unit(store_.embedding()).layout.trains) add_other_embedding();
 }
 
-// A sum of two has one order: equal bits at both ends.
+// A sum of two numbers has only one order, so both ends get equal bits.
 void UnitGatherer::add_other_embedding() {
   const auto& unit = store_.unit(store_.embedding());
   const Heading there = *store_.other_embedding();

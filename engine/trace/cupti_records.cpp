@@ -111,7 +111,7 @@ void CuptiRecords::add_marker(const CuptiMarker& marker) {
     ranges_[marker.id].end_ns = at_ns;
   } else if ((marker.flags & CUPTI_ACTIVITY_FLAG_MARKER_START) != 0) {
     const std::string domain = marker.domain != nullptr ? marker.domain : "";
-    if (domain == kNvtxDomain) return;  // its end finds no start
+    if (domain == kNvtxDomain) return;  // its end will find no start
     Range& range = ranges_[marker.id];
     range.name = (domain.empty() ? "" : domain + ": ") + (marker.name != nullptr ? marker.name : "unnamed");
     range.thread = marker.objectKind == CUPTI_ACTIVITY_OBJECT_THREAD ? marker.objectId.pt.threadId : 0;
@@ -119,7 +119,7 @@ void CuptiRecords::add_marker(const CuptiMarker& marker) {
   }
 }
 
-// The calls that started work on a device. One of the driver within one of the runtime may have the same correlation.
+// The calls that started work on a device. A driver call within a runtime call may have the same correlation.
 CuptiRecords::CallOf CuptiRecords::calls_of_work() const {
   std::unordered_set<std::uint32_t> started;
   for (const auto& work : work_) started.insert(static_cast<std::uint32_t>(work.event.correlation));
@@ -132,9 +132,9 @@ CuptiRecords::CallOf CuptiRecords::calls_of_work() const {
   return calls;
 }
 
-// Of a replayed graph's work, the span that recorded it; of other work, the one that submitted it. External ids belong
-// to the thread that begins the spans. What a thread of NCCL's own launches has none, but is launched while the engine
-// hands a collective over, which waits for that.
+// For work of a replayed graph: the span that recorded it; for other work: the span that submitted it. External ids
+// belong to the thread that begins the spans. Launches by NCCL's own threads have none, but they happen while the
+// engine submits a collective, which waits for them.
 const CuptiRecords::Span* CuptiRecords::span_of(const Work& work, const CallOf& calls) const {
   if (work.node != 0) {
     const auto known = nodes_.find(work.node);
@@ -148,7 +148,7 @@ const CuptiRecords::Span* CuptiRecords::span_of(const Work& work, const CallOf& 
   return call == calls.end() ? nullptr : handed_over_at(call->second->start_ns);
 }
 
-// Spans that hand over do not nest in each other, so only the last one that had begun by then can have been open.
+// Submitting spans do not nest in each other, so only the last one that had begun by then can have been open.
 const CuptiRecords::Span* CuptiRecords::handed_over_at(std::int64_t at_ns) const {
   auto after = std::upper_bound(spans_.begin(), spans_.end(), at_ns,
                                 [](std::int64_t at, const Span& span) { return at < span.start_ns; });
@@ -159,7 +159,7 @@ const CuptiRecords::Span* CuptiRecords::handed_over_at(std::int64_t at_ns) const
   return nullptr;
 }
 
-// A collective's kernel is the collective itself: its span was only the handing over.
+// A collective's kernel is the collective itself: its span only covers the submission.
 void CuptiRecords::name_by(const Span& span, spec::TraceEvent& event) {
   event.name = span.name;
   if (span.kind != spec::TraceKind::submit || event.kind != spec::TraceKind::kernel) return;
@@ -181,7 +181,7 @@ void CuptiRecords::take_calls(const CallOf& calls, std::vector<spec::TraceEvent>
   }
 }
 
-// A range of which the step holds one end only is left out.
+// Leaves out a range of which the step holds only one end.
 void CuptiRecords::take_markers(std::vector<spec::TraceEvent>& events) {
   constexpr auto kFirstLane = static_cast<std::int64_t>(TraceLane::communication) + 1;
   for (const auto& [id, range] : ranges_) {

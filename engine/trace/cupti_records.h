@@ -1,4 +1,4 @@
-// CUPTI's activity records as trace events. Needs no device: what CUPTI delivers is handed in record by record.
+// Turns CUPTI's activity records into trace events. Needs no device: the caller passes in the records one by one.
 #pragma once
 
 #include <cupti.h>
@@ -28,20 +28,20 @@ using CuptiMarker = CUpti_ActivityMarker2;
 
 class CuptiRecords {
  public:
-  // A span of the engine, on the clock of the records; what its thread submits carries the number that is returned as
-  // its external id. They nest.
+  // A span of the engine, on the clock of the records. Returns the external id of what its thread submits in it. Spans
+  // nest.
   std::uint64_t begin_span(const TraceSpan& span, std::string_view phase, std::int64_t at_ns);
   void end_span(std::int64_t at_ns);
-  // A node of a CUDA graph was made, of what the innermost open span submits; none open, or a copy of another graph's
-  // node: an executable graph holds copies of those that were recorded. What a node runs later bears that span's name,
-  // in all steps to come.
+  // Called when a node of a CUDA graph was made for work of the innermost open span. Without an open span the node is a
+  // copy of another graph's node: an executable graph holds copies of the recorded nodes. Work that the node runs in
+  // later steps is named after that span.
   void add_node(std::uint64_t node);
   void add_node_copy(std::uint64_t node, std::uint64_t original);
-  // A record of any kind, in any order; kinds that a trace does not hold are passed over, as are NVTX ranges of the
-  // engine's own domain, which are the spans that it records itself.
+  // Adds a record of any kind, in any order. Kinds that a trace does not hold are skipped. So are NVTX ranges of the
+  // engine's own domain, because the engine records these spans itself.
   void add(const CUpti_Activity* record);
-  // The events of what was added since the last call, by start. Calls that started nothing on a device are left out, as
-  // is a call of the driver within one of the runtime.
+  // The events of what was added since the last call, by start. Leaves out calls that started no work on a device, and
+  // driver calls within a runtime call.
   std::vector<spec::TraceEvent> take(std::int64_t rank, std::int64_t step);
 
  private:
@@ -62,17 +62,17 @@ class CuptiRecords {
     std::int64_t start_ns;
     std::int64_t end_ns;
   };
-  // Of a start and an end, which may come in any order.
+  // A range made of a start and an end, which may come in any order.
   struct Range {
     std::string name;  // empty until the start is known
     std::uint32_t thread = 0;
     std::int64_t start_ns = 0;
     std::int64_t end_ns = -1;
   };
-  // What the records of device work have in common.
+  // The common fields of all records of device work.
   struct Work {
     spec::TraceEvent event;
-    std::uint64_t node;  // of a CUDA graph; 0 for none
+    std::uint64_t node;  // node of a CUDA graph; 0 if not in a graph
   };
   template <class Record>
   void add_work(spec::TraceKind kind, const Record& record, const char* kernel_name, std::uint64_t bytes);
@@ -86,13 +86,13 @@ class CuptiRecords {
   void take_markers(std::vector<spec::TraceEvent>& events);
 
   std::vector<Span> spans_;                                   // by start
-  std::vector<std::size_t> open_;                             // of spans_
+  std::vector<std::size_t> open_;                             // indices in spans_
   std::unordered_map<std::uint64_t, Span> nodes_;             // by the node's id
   std::unordered_map<std::uint32_t, std::uint64_t> span_of_;  // correlation -> external id
   std::vector<Work> work_;
   std::vector<Call> calls_;
   std::unordered_map<std::uint32_t, Range> ranges_;  // by the marker's id
-  std::map<std::uint32_t, std::int64_t> lanes_;      // of the threads that markers came from
+  std::map<std::uint32_t, std::int64_t> lanes_;      // lanes of the threads that markers came from
 };
 
 }  // namespace perfbench::engine

@@ -23,8 +23,8 @@ void cupti_check(CUptiResult code, const char* call) {
                     std::string(call) + " failed: " + (text != nullptr ? text : std::to_string(code)));
 }
 
-// A kernel has the external id of the call that launched it, and a call has one if its kind is traced: the driver's as
-// well as the runtime's, because cuBLASLt, cuDNN and NCCL call the driver.
+// A kernel has the external id of the call that launched it, and a call has one only if its kind is traced. Both driver
+// and runtime calls are traced, because cuBLASLt, cuDNN and NCCL call the driver.
 constexpr std::array kKinds{CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
                             CUPTI_ACTIVITY_KIND_MEMCPY,
                             CUPTI_ACTIVITY_KIND_MEMSET,
@@ -40,7 +40,7 @@ class CuptiTracer final : public DeviceTracer {
   CuptiTracer() {
     CuptiTracer* nobody = nullptr;
     if (!current_.compare_exchange_strong(nobody, this)) throw LogicFault("two tracers of one process");
-    // The clock of everything else in the trace; to be said before any kind is enabled.
+    // The clock of all other parts of the trace; it must be registered before any kind is enabled.
     cupti_check(cuptiActivityRegisterTimestampCallback([] { return static_cast<std::uint64_t>(monotonic_ns()); }),
                 "cuptiActivityRegisterTimestampCallback");
     cupti_check(cuptiActivityRegisterCallbacks(give_buffer, take_buffer), "cuptiActivityRegisterCallbacks");
@@ -54,8 +54,9 @@ class CuptiTracer final : public DeviceTracer {
 
   void begin_step() override {
     for (const auto kind : kKinds) cupti_check(cuptiActivityEnable(kind), "cuptiActivityEnable");
-    // CUPTI puts its hooks in place in the next call of CUDA, in 0.9 ms, the first of a process in 4 to 11: not in one
-    // of the step. The device has nothing to do yet. What fails here does so in the step, which says it.
+    // CUPTI installs its hooks during the next CUDA call, in 0.9 ms, for the first call of a process in 4 to 11 ms.
+    // This call keeps that out of the step. The device has no work yet. Errors of this call are ignored: they recur in
+    // the step, which reports them.
     cudaDeviceSynchronize();
   }
 
@@ -86,9 +87,10 @@ class CuptiTracer final : public DeviceTracer {
     return records_.take(rank, step);
   }
 
-  // The activities are traced as well: graphs that were made executable before might not be, node by node.
+  // The activities are traced as well: otherwise graphs that were instantiated earlier might not be traced node by
+  // node.
   bool begin_naming() override {
-    // CUPTI has one subscriber; a profiler around this process may be it.
+    // CUPTI allows one subscriber, which may be a profiler around this process.
     if (cuptiSubscribe(&subscriber_, &on_resource, this) != CUPTI_SUCCESS) {
       subscriber_ = nullptr;
       return false;
@@ -112,10 +114,10 @@ class CuptiTracer final : public DeviceTracer {
   static void CUPTIAPI give_buffer(std::uint8_t** buffer, std::size_t* size, std::size_t* most_records) {
     *buffer = static_cast<std::uint8_t*>(std::aligned_alloc(kBufferAlignment, kBufferBytes));
     *size = *buffer == nullptr ? 0 : kBufferBytes;
-    *most_records = 0;  // as many as fit
+    *most_records = 0;  // 0: as many as fit
   }
 
-  // On a thread of CUPTI's own, or within a flush.
+  // Called on a thread of CUPTI, or within a flush.
   static void CUPTIAPI take_buffer(CUcontext context, std::uint32_t stream, std::uint8_t* buffer, std::size_t,
                                    std::size_t valid) {
     if (CuptiTracer* tracer = current_) tracer->read(context, stream, buffer, valid);
@@ -133,7 +135,7 @@ class CuptiTracer final : public DeviceTracer {
     }
   }
 
-  // On the thread that makes the node; NCCL may have one of its own for what is handed over within a span.
+  // Called on the thread that makes the node; NCCL may use a thread of its own for work submitted within a span.
   static void CUPTIAPI on_resource(void* tracer, CUpti_CallbackDomain domain, CUpti_CallbackId what, const void* data) {
     if (domain != CUPTI_CB_DOMAIN_RESOURCE || data == nullptr) return;
     const auto* graph =
@@ -141,7 +143,7 @@ class CuptiTracer final : public DeviceTracer {
     if (graph != nullptr) static_cast<CuptiTracer*>(tracer)->learn(what, *graph);
   }
 
-  // No error leaves a callback: a node that is not known has no name.
+  // No error may leave a callback. A node that is not known has no name.
   void learn(CUpti_CallbackId what, const CUpti_GraphData& graph) {
     std::uint64_t node = 0;
     if (cuptiGetGraphNodeId(graph.node, &node) != CUPTI_SUCCESS) return;
@@ -156,7 +158,7 @@ class CuptiTracer final : public DeviceTracer {
     }
   }
 
-  static std::atomic<CuptiTracer*> current_;  // CUPTI's callbacks carry nothing of ours
+  static std::atomic<CuptiTracer*> current_;  // CUPTI's callbacks have no user argument
 
   std::mutex mutex_;
   CuptiRecords records_;

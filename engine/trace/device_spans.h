@@ -11,7 +11,7 @@ namespace perfbench::engine {
 
 class DeviceSpans : public TraceSink {
  public:
-  // Neither owns `host` nor `device`.
+  // Owns neither `host` nor `device`.
   DeviceSpans(TraceSink& host, DeviceTracer& device) : host_(host), device_(device) {}
 
   void begin(TraceLane lane, const TraceSpan& span, std::int64_t at_ns) override {
@@ -31,7 +31,7 @@ class DeviceSpans : public TraceSink {
  private:
   struct Open {
     bool told;
-    std::string_view phase;  // the innermost
+    std::string_view phase;  // the innermost open phase
   };
   static bool submits(spec::TraceKind kind) {
     using spec::TraceKind;
@@ -40,7 +40,7 @@ class DeviceSpans : public TraceSink {
 
   TraceSink& host_;
   DeviceTracer& device_;
-  std::vector<Open> open_;  // of the schedule
+  std::vector<Open> open_;  // open spans of the schedule lane
 };
 
 }  // namespace perfbench::engine

@@ -1,4 +1,4 @@
-// The absent twin of cupti_tracer.cpp.
+// Stands in for cupti_tracer.cpp in builds without CUPTI.
 #include "engine/trace/device_tracer.h"
 
 namespace perfbench::engine {

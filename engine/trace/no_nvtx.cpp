@@ -1,4 +1,4 @@
-// The absent twin of nvtx_ranges.cpp.
+// Stands in for nvtx_ranges.cpp in builds without NVTX.
 #include "engine/trace/nvtx_ranges.h"
 
 namespace perfbench::engine {

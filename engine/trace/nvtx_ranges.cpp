@@ -28,7 +28,7 @@ class NvtxRanges final : public TraceSink {
   // A lane is used by one thread at a time and its spans nest, as the ranges of a thread must.
   void begin(TraceLane lane, const TraceSpan& span, std::int64_t at_ns) override {
     if (next_ != nullptr) next_->begin(lane, span, at_ns);
-    std::array<char, kLongestName + 1> name{};  // NVTX wants a zero at the end
+    std::array<char, kLongestName + 1> name{};  // NVTX expects a terminating zero
     std::copy_n(span.name.begin(), std::min(span.name.size(), kLongestName), name.begin());
     nvtxEventAttributes_t range{};
     range.version = NVTX_VERSION;

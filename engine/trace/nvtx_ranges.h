@@ -1,6 +1,6 @@
-// The engine's spans as NVTX ranges, so that Nsight Systems and whatever else reads NVTX shows them by the names of the
-// trace. nvtx_ranges.cpp, or no_nvtx.cpp in a build without the headers (which are all that NVTX is: what reads the
-// ranges is loaded with the first of them, and without a reader a range costs a branch).
+// The engine's spans as NVTX ranges, so that Nsight Systems and other readers of NVTX show them by their trace names.
+// Implemented in nvtx_ranges.cpp, or in no_nvtx.cpp in a build without the headers. (NVTX is headers only: a reader is
+// loaded with the first range, and without a reader a range costs one branch.)
 #pragma once
 
 #include <memory>
@@ -12,13 +12,13 @@ namespace perfbench::engine {
 
 inline constexpr const char* kNvtxDomain = "perfbench";
 
-// A sink that pushes and pops a range for every span, of a category by the span's kind and with its bytes as payload,
-// and hands the span on to `next`, which it does not own; null: to nobody. Null in a build without NVTX.
+// A sink that pushes and pops a range for every span, with the span's kind as category and its bytes as payload, and
+// passes the span on to `next`, which it does not own and which may be null. Returns null in a build without NVTX.
 std::unique_ptr<TraceSink> make_nvtx_ranges(TraceSink* next);
-// "3", the version of the interface, or "absent".
+// The version of the interface, such as "3", or "absent".
 std::string nvtx_version();
 
-// Whether PERFBENCH_NVTX=1 asks for ranges of timed steps too. Elsewhere they are pushed in traced steps alone.
+// Whether PERFBENCH_NVTX=1 asks for ranges of timed steps too. By default only traced steps push them.
 bool nvtx_wanted_in_timed_steps();
 
 }  // namespace perfbench::engine

@@ -1,4 +1,4 @@
-// The spans of the schedule's lane that are open at a moment: where in a step it is.
+// The spans of the schedule lane that are open at a moment. They tell where in a step it is.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ struct OpenSpan {
 };
 using OpenSpans = std::vector<OpenSpan>;  // outermost first
 
-// Waiting for a collective is a phase within one that says more: the outermost counts.
+// The outermost phase, because it says more: a wait for a collective is a phase within another one.
 inline std::string_view phase_of(const OpenSpans& open) {
   for (const auto& [kind, name] : open) {
     if (kind == spec::TraceKind::phase) return name;
@@ -23,7 +23,7 @@ inline std::string_view phase_of(const OpenSpans& open) {
   return spec::enum_name(spec::TracePhase::other);
 }
 
-// "layers.3 recompute"
+// Such as "layers.3 recompute".
 inline std::string range_of(const OpenSpans& open) {
   std::string out;
   for (const auto& [kind, name] : open) {

@@ -5,10 +5,10 @@
 namespace perfbench::engine {
 
 TraceRecorder::TraceRecorder(const SpanCounts& capacity) {
-  constexpr std::size_t kDeepest = 64;  // spans within each other
+  constexpr std::size_t kDeepest = 64;  // depth of nested spans
   for (std::size_t i = 0; i < kTraceLanes; ++i) {
     lanes_[i].capacity = capacity[i];
-    // Written to once, so that the step finds the pages there.
+    // Written to once, so that the step causes no page faults.
     lanes_[i].records.resize(capacity[i]);
     lanes_[i].records.clear();
     lanes_[i].open.reserve(kDeepest);
@@ -28,7 +28,7 @@ void TraceRecorder::begin(TraceLane which, const TraceSpan& span, std::int64_t a
 
 void TraceRecorder::end(TraceLane which, std::int64_t at_ns) {
   Lane& to = lane(which);
-  // A recorder that is set while a span is open sees the end of the span alone.
+  // A recorder that is set while a span is open sees only the end of that span.
   if (to.open.empty()) return;
   const std::size_t index = to.open.back();
   to.open.pop_back();

@@ -1,4 +1,4 @@
-// Records spans into memory that was reserved before the step; what finds no room is counted, not kept.
+// Records spans into memory that was reserved before the step. Spans beyond that memory are counted and dropped.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@ namespace perfbench::engine {
 
 inline constexpr std::size_t kTraceLanes = 2;
 
-// Spans of one step, by lane.
+// The number of spans in one step, by lane.
 using SpanCounts = std::array<std::size_t, kTraceLanes>;
 
 class TraceRecorder : public TraceSink {
@@ -23,9 +23,10 @@ class TraceRecorder : public TraceSink {
   void end(TraceLane lane, std::int64_t at_ns) override;
 
   // The spans closed since the last call, lane by lane in the order of their beginning, as events of `rank` and `step`.
-  // Call between steps: no lane is in use, and what another thread recorded was waited for. The memory is used again.
+  // Call it between steps: no lane may be in use, and other threads that record must have been waited for. The memory
+  // is reused.
   std::vector<spec::TraceEvent> take(std::int64_t rank, std::int64_t step);
-  // Of all steps.
+  // Buffers used in all steps.
   std::int64_t buffers() const { return buffers_; }
   std::int64_t dropped() const;
 
@@ -35,11 +36,11 @@ class TraceRecorder : public TraceSink {
     std::int64_t start_ns = 0;
     std::int64_t end_ns = 0;
   };
-  // On cache lines of its own: the lanes are written by different threads.
+  // A lane has its own cache lines, because different threads write the lanes.
   struct alignas(64) Lane {
     std::size_t capacity = 0;
     std::vector<Record> records;
-    std::vector<std::size_t> open;  // indices of records; of a dropped one, the capacity
+    std::vector<std::size_t> open;  // indices of records; the capacity for a dropped one
     std::int64_t dropped = 0;
   };
   Lane& lane(TraceLane which) { return lanes_[static_cast<std::size_t>(which)]; }
@@ -48,7 +49,7 @@ class TraceRecorder : public TraceSink {
   std::int64_t buffers_ = 0;
 };
 
-// Counts the spans of a step: how much a recorder needs.
+// Counts the spans of a step, to size a recorder.
 class SpanCounter : public TraceSink {
  public:
   void begin(TraceLane lane, const TraceSpan& span, std::int64_t at_ns) override;

@@ -1,5 +1,6 @@
-// What the engine tells of itself while it is traced: spans that begin and end. Ops, PhaseClock, Collectives and the
-// layers hold a pointer to a sink that is null unless a step is traced or shown as NVTX ranges: off costs one branch.
+// The spans that the engine reports about itself while it is traced. Ops, PhaseClock, Collectives and the layers hold a
+// pointer to a sink. It is null unless a step is traced or shown as NVTX ranges, so tracing costs one branch when it is
+// off.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,7 @@ enum class TraceLane : std::int64_t { schedule = 0, communication = 1 };
 
 struct TraceSpan {
   spec::TraceKind kind = spec::TraceKind::op;
-  std::string_view name;  // stays valid until the sink's records were taken
+  std::string_view name;  // must stay valid until the sink's records have been taken
   std::string_view axis = {};
   std::int64_t correlation = 0;
   std::int64_t bytes = 0;
@@ -29,15 +30,16 @@ class TraceSink {
   virtual void end(TraceLane lane, std::int64_t at_ns) = 0;
 };
 
-// Stands between what makes spans and the sink that is asked for.
+// Stands between the producers of spans and the requested sink.
 class SinkFilter {
  public:
   virtual ~SinkFilter() = default;
-  // What gets the spans, for `sink`, which may be null: then it may be null too, or what wants spans for itself.
+  // The sink that gets the spans in place of `sink`, which may be null. The result may then be null too, or a sink that
+  // wants the spans for itself.
   virtual TraceSink* around(TraceSink* sink) = 0;
 };
 
-// A span for the life of the object; nothing without a sink.
+// A span for the life of the object; does nothing without a sink.
 class ScopedSpan {
  public:
   ScopedSpan(TraceSink* sink, TraceLane lane, const TraceSpan& span) : sink_(sink), lane_(lane) {
@@ -54,14 +56,14 @@ class ScopedSpan {
   TraceLane lane_;
 };
 
-// A part of the model, on the lane of the schedule.
+// A part of the model, as a span on the schedule lane.
 class RangeSpan : public ScopedSpan {
  public:
   RangeSpan(TraceSink* sink, std::string_view name)
       : ScopedSpan(sink, TraceLane::schedule, {.kind = spec::TraceKind::range, .name = name}) {}
 };
 
-// An operation, on the lane of the schedule. `bytes` of what is moved, 0 for computation.
+// An operation, as a span on the schedule lane. `bytes` are the bytes moved, 0 for computation.
 class OpSpan : public ScopedSpan {
  public:
   OpSpan(TraceSink* sink, spec::TraceOp op, std::int64_t bytes = 0)

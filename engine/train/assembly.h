@@ -1,4 +1,4 @@
-// What one rank trains with, put together in the one order in which that can be done and taken apart in the reverse.
+// Everything that one rank trains with, constructed in the only possible order and destroyed in the reverse order.
 #pragma once
 
 #include <cstdint>
@@ -18,19 +18,19 @@
 
 namespace perfbench::engine {
 
-// What one rank computes on. Members go from the last to the first: the device last, and before collectives and
-// timeline the operations, because of a recording that an exception left open. A recording holds the communicators of
-// its collectives, and NCCL waits for it, for ever if need be, when a communicator goes.
+// The objects that one rank computes with. Members are destroyed from the last to the first. The device goes last.
+// Operations go before collectives and timeline, because an exception may leave a recording open: it holds the
+// communicators of its collectives, and NCCL would wait for it, possibly for ever, when a communicator is destroyed.
 struct Backend {
-  std::shared_ptr<void> device;  // what the others work on, if it is an object of its own
+  std::shared_ptr<void> device;  // the device that the others use, if it is a separate object
   std::unique_ptr<ArenaBacking> device_memory;
   std::unique_ptr<ArenaBacking> host_memory;
   std::unique_ptr<Collectives> collectives;
-  std::unique_ptr<Timeline> timeline;  // absent: the host's clock tells the time
+  std::unique_ptr<Timeline> timeline;  // null: the host's clock tells the time
   std::unique_ptr<Ops> ops;
-  std::unique_ptr<GpuTelemetry> telemetry;    // absent: the device says nothing of itself
-  std::unique_ptr<DeviceTracer> tracer;       // absent: what runs is what the host runs, or CUPTI is missing
-  std::function<std::int64_t()> noise_probe;  // of the device, in nanoseconds; absent: the processor's (noise_probe.h)
+  std::unique_ptr<GpuTelemetry> telemetry;    // null: the device has no telemetry
+  std::unique_ptr<DeviceTracer> tracer;       // null: the host computes, or CUPTI is missing
+  std::function<std::int64_t()> noise_probe;  // of the device, in nanoseconds; empty: the processor's (noise_probe.h)
 };
 
 class Assembly {
@@ -38,8 +38,8 @@ class Assembly {
   struct Options {
     Memory::Options memory = {};
     std::optional<InitRule> init = {};         // absent: init_rule(run)
-    RunData data = {};                         // absent: a dry walk
-    std::function<std::int64_t()> clock = {};  // absent: the backend's timeline, or the host's clock
+    RunData data = {};                         // empty: a dry walk
+    std::function<std::int64_t()> clock = {};  // empty: the backend's timeline, or the host's clock
   };
   // `run` must outlive it.
   Assembly(const spec::RunSpec& run, Backend backend, Options options);
@@ -48,7 +48,7 @@ class Assembly {
 
   DeviceTracer* tracer() { return backend_.tracer.get(); }
   GpuTelemetry* telemetry() { return backend_.telemetry.get(); }
-  // Nanoseconds of the noise probe of what computes: the backend's, or that of so many threads of the processor.
+  // The nanoseconds of the noise probe: the backend's, or the processor's on so many threads.
   std::int64_t probe_noise(int threads) {
     return backend_.noise_probe ? backend_.noise_probe() : engine::probe_noise(threads);
   }
@@ -57,7 +57,7 @@ class Assembly {
   Trainer& trainer() { return trainer_; }
 
  private:
-  Backend backend_;  // its memory is in memory_; goes after the recordings that the trainer has
+  Backend backend_;  // its memory is in memory_; destroyed after the trainer's recordings
   Memory memory_;
   RunData data_;
   PhaseClock clock_;

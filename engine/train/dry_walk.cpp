@@ -33,7 +33,7 @@ class DryRun : public Assembly {
 
 void count_step(DryRun& dry, const spec::RunSpec& run, spec::DryReport& report) {
   IntermediateLog intermediates;
-  // What scores keeps nothing, whatever the policy says.
+  // Evaluations keep no intermediates, whatever the policy says.
   if (run.trains()) dry.context().intermediates = &intermediates;
   dry.trainer().step(0);
   dry.context().intermediates = nullptr;
@@ -58,14 +58,14 @@ void hold_to_limit(Report& report, const spec::RunSpec& run, std::int64_t arena_
                      std::to_string(run.memory_limit_bytes));
 }
 
-// Keeps what needs more, and so what breaks the device's limit, if one of them does.
+// Keeps the report that needs more memory: it exceeds the device's limit if either does.
 void keep_worse(spec::DryReport& worst, spec::DryReport report) {
   if (spec::needed_bytes(report) > spec::needed_bytes(worst)) std::swap(worst, report);
 }
 
-// Of the ranks of a stage, of which `mesh` is the first, the one that needs most. They differ in memory along tp alone,
-// where that does not divide a dim: one of each size of part is walked. The smaller one may need the larger arena,
-// whose gaps it fills otherwise.
+// The rank of a stage that needs the most memory; `mesh` is that of the first one. Ranks differ in memory only along
+// tp, and only if tp does not divide a dim: one rank for each size of part is walked. A smaller part may need the
+// larger arena, because it fills gaps differently.
 spec::DryReport walk_stage(const spec::RunSpec& run, const Mesh& mesh) {
   auto worst = dry_walk(run, mesh.rank());
   const auto ranks = mesh.ranks(mesh.group(Axis::tp));
@@ -95,7 +95,7 @@ spec::DryReport dry_walk(const spec::RunSpec& run, std::int64_t rank) {
   dry.context().collectives.reset_traffic();
   count_step(dry, run, report);
   witness.enter("evaluation");
-  dry.trainer().evaluate_at_end();  // takes memory from the same arena
+  dry.trainer().evaluate_at_end();  // allocates from the same arena
   const MemoryLedger& ledger = dry.memory().ledger();
   report.peak = ledger.peaks();
   report.peak_at = witness.moment();

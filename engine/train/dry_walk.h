@@ -1,4 +1,4 @@
-// The schedule of a run, walked without computing: what `perfbench plan` prints.
+// Walks the schedule of a run without computing: `perfbench plan` prints the result.
 #pragma once
 
 #include <cstdint>
@@ -14,28 +14,28 @@ struct RunSpec;
 
 namespace perfbench::engine {
 
-// Counts one step of one rank. A run the engine has no kernels for, and one that needs more than
-// run.memory_limit_bytes, comes back infeasible with the reason.
+// Counts one step of one rank. A run without kernels in the engine, or one that needs more than run.memory_limit_bytes,
+// is reported as infeasible with the reason.
 spec::DryReport dry_walk(const spec::RunSpec& run, std::int64_t rank);
 
-// The same of the rank that needs most, with what each stage of a pipeline needs. Infeasible if any rank is.
+// The same for the rank that needs the most memory, with the needs of each pipeline stage. Infeasible if any rank is.
 spec::DryReport dry_walk_of_worst(const spec::RunSpec& run);
 
-// How much is alive over that step: of a rank of a run that dry_walk() walked.
+// The memory alive over that step, for a rank of a run that dry_walk() has walked.
 std::vector<spec::MemorySample> memory_course(const spec::RunSpec& run, std::int64_t rank);
 
-// What each operation of that step costs, feasible as above. The update of the parameters is one of them, their first
-// values are not.
+// The cost of each operation of that step, feasible as above. The parameter update is included, the initialisation is
+// not.
 spec::DryOperations count_operations(const spec::RunSpec& run, std::int64_t rank);
 
-// Address ranges that a rank's arenas need, gaps included: what a backend allocates before the run.
+// The address ranges that a rank's arenas need, including gaps: a backend allocates them before the run.
 struct ArenaExtents {
   std::int64_t device_bytes = 0;
   std::int64_t host_bytes = 0;
 };
 ArenaExtents arena_extents(const spec::RunSpec& run, std::int64_t rank);
 
-// The spans of one traced step of one rank of a run that the engine has kernels for.
+// The number of spans in one traced step of one rank, for a run that the engine has kernels for.
 SpanCounts count_spans(const spec::RunSpec& run, std::int64_t rank);
 
 }  // namespace perfbench::engine

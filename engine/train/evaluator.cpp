@@ -72,7 +72,7 @@ Decoder::Microbatch Evaluator::microbatch(std::int64_t index) const {
           .scores_B3 = totals_.view().slice(row * kScores, Shape{run_.microbatch(), kScores})};
 }
 
-// As Trainer::train, without a word to the host from here to the end.
+// Like Trainer::train, it does not synchronise with the host until its end.
 void Evaluator::score() {
   context_.ops.fill(sums_, 0.0);
   pipeline_.run([this](std::int64_t m) { return microbatch(m); });
@@ -98,7 +98,7 @@ void Evaluator::take_rows(std::int64_t step) {
 spec::StepRecord Evaluator::step(std::int64_t step) {
   context_.clock.start();
   load(step);
-  // Where weights are rounded by chance, one draw is for all steps.
+  // With stochastic rounding of weights, all steps use one draw.
   decoder_.gatherer().begin_step(0);
   if (run_.device_graphs && !run_.scan && run_.mesh.pp() == 1) {
     work_.run(context_, [this] { score(); });

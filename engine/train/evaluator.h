@@ -1,5 +1,5 @@
-// Forward passes over the rows of a data set, which say how likely their completions are. Nothing is learned, and
-// nothing kept of a pass.
+// Forward passes over the rows of a data set, which tell how likely their completions are. They do not train, and keep
+// nothing for a backward pass.
 #pragma once
 
 #include <cstdint>
@@ -18,17 +18,17 @@ namespace perfbench::engine {
 
 class Evaluator {
  public:
-  // `sums` (f64 [1], or [kSums] of a model with experts) is where the decoder's layers add up the use of experts.
+  // `sums` (f64 [1], or [kSums] for a model with experts) is where the decoder's layers add up the use of experts.
   // `source` is null in a dry walk.
   Evaluator(Context& context, const spec::RunSpec& run, const ParameterStore& store, Decoder& decoder, TensorView sums,
             EvaluationSource* source);
 
-  // So many take every row once; one in a dry walk.
+  // The number of steps that take every row once; one in a dry walk.
   std::int64_t steps() const;
-  // Rows [step*global_batch, (step+1)*global_batch), on all ranks together; each step once, in their order. The
-  // record's loss is the mean over the targets of these rows, 0 without any. Throws as Trainer::step.
+  // Evaluates rows [step*global_batch, (step+1)*global_batch), on all ranks together; each step once, in their order.
+  // The record's loss is the mean over the targets of these rows, 0 without targets. Throws as Trainer::step does.
   spec::StepRecord step(std::int64_t step);
-  // Of the rows so far; the same on every rank.
+  // The scores of the rows so far; the same on every rank.
   const std::vector<RowScore>& rows() const { return rows_; }
   spec::EvaluationResult result() const { return evaluation_result(rows_); }
 
@@ -49,9 +49,9 @@ class Evaluator {
   bool has_head_;
   Pipeline pipeline_;
   RecordedWork work_{RecordedWork::Operands::same_addresses};
-  Tensor tokens_;  // i32, of all microbatches one behind the other; where the stage reads them
+  Tensor tokens_;  // i32, of all microbatches one behind the other; on stages that read them
   Tensor targets_;
-  Tensor totals_;  // f64: the scores of the whole step's rows, [global_batch, 3], then how many positions are padding
+  Tensor totals_;  // f64: the scores of all rows of the step, [global_batch, 3], then the number of padding positions
   std::vector<std::int32_t> host_tokens_;
   std::vector<std::int32_t> host_targets_;
   std::vector<double> host_totals_;

@@ -1,5 +1,5 @@
-// How much is alive over a step, as a line: at every beginning and end of a span, which is whenever something is
-// computed or sent. Of very many the largest of neighbours, so that no peak is lost.
+// The memory alive over a step, as a curve: sampled at every beginning and end of a span, so whenever something is
+// computed or sent. If there are too many samples, the larger of two neighbours is kept, so that no peak is lost.
 #pragma once
 
 #include <cstddef>
@@ -15,9 +15,9 @@ namespace perfbench::engine {
 
 class MemoryCourse : public TraceSink {
  public:
-  static constexpr std::size_t kMost = 512;  // samples; of longer steps at least half as many
+  static constexpr std::size_t kMost = 512;  // samples; longer steps have at least half as many
 
-  // Watches from now to its end, between steps.
+  // Watches from construction to destruction, between steps.
   explicit MemoryCourse(Context& context) : context_(context) { context_.set_trace(this); }
   ~MemoryCourse() override { context_.set_trace(nullptr); }
   MemoryCourse(const MemoryCourse&) = delete;
@@ -49,16 +49,16 @@ class MemoryCourse : public TraceSink {
     for (std::size_t i = 0; i < kMost / 2; ++i) {
       const auto& left = samples_[2 * i];
       const auto& right = samples_[2 * i + 1];
-      samples_[i] = left.bytes >= right.bytes ? left : right;  // a copy: the first is itself
+      samples_[i] = left.bytes >= right.bytes ? left : right;  // a copy: for i = 0, left is the destination itself
     }
     samples_.resize(kMost / 2);
-    stride_ *= 2;  // which divides the next look's number, as kMost is even
+    stride_ *= 2;  // still divides the number of the next look, because kMost is even
   }
 
   Context& context_;
   OpenSpans open_;
   std::int64_t looks_ = 0;
-  std::int64_t stride_ = 1;  // looks to a sample
+  std::int64_t stride_ = 1;  // looks per sample
   std::vector<spec::MemorySample> samples_;
 };
 

@@ -1,5 +1,5 @@
-// When the sum of a rank's memory peaks: at every beginning and end of a phase and of a part of the model it looks
-// whether the peak has grown since, within what was open until then.
+// Finds when the sum of a rank's memory peaks: at every beginning and end of a phase and of a part of the model it
+// checks whether the peak has grown since, within the spans open until then.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace perfbench::engine {
 
 class PeakWitness : public TraceSink {
  public:
-  // Watches from now to its end, between steps. What is alive already has peaked in `before`.
+  // Watches from construction to destruction, between steps. Memory that is already alive has peaked in `before`.
   PeakWitness(Context& context, std::string_view before) : context_(context), open_{{spec::TraceKind::phase, before}} {
     look();
     open_.clear();
@@ -27,7 +27,7 @@ class PeakWitness : public TraceSink {
   PeakWitness(const PeakWitness&) = delete;
   PeakWitness& operator=(const PeakWitness&) = delete;
 
-  // What follows is no step but `phase`, whatever its own phases are.
+  // From here on the work belongs not to a step but to `phase`, whatever phases it has itself.
   void enter(std::string_view phase) { open_.push_back({spec::TraceKind::phase, phase}); }
 
   void begin(TraceLane, const TraceSpan& span, std::int64_t) override {

@@ -53,7 +53,7 @@ void Pipeline::execute(const PipelineAction& action, const Decoder::Microbatch& 
   }
 }
 
-// Nothing where nothing is received: the chunk is at an end of the model.
+// Empty if there is nothing to receive, because the chunk is at an end of the model.
 Tensor Pipeline::take(std::map<Place, Message>& received, const Place& place) {
   const auto found = received.find(place);
   if (found == received.end()) return {};

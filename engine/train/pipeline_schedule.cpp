@@ -10,8 +10,8 @@ namespace {
 
 using Kind = PipelineAction::Kind;
 
-// The k-th forward or backward computation of a stage: as many microbatches as there are stages pass through its first
-// chunk, then through its second; backward through its last chunk first.
+// The k-th forward or backward computation of a stage. A group of microbatches, one for each stage, passes through its
+// first chunk, then through its second; backward passes go through its last chunk first.
 PipelineAction computation(const PipelineShape& shape, std::int64_t stage, Kind kind, std::int64_t k) {
   const std::int64_t round = shape.chunks();
   const std::int64_t in_round = k % round;
@@ -22,7 +22,7 @@ PipelineAction computation(const PipelineShape& shape, std::int64_t stage, Kind 
           .microbatch = k / round * shape.stages + in_round % shape.stages};
 }
 
-// Forward computations before the first backward one.
+// The number of forward computations before the first backward one.
 std::int64_t warm_up(const PipelineShape& shape, std::int64_t stage, std::int64_t computations) {
   const std::int64_t behind = shape.stages - 1 - stage;
   const std::int64_t forwards =

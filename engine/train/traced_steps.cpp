@@ -16,7 +16,7 @@
 namespace perfbench::engine {
 namespace {
 
-// Lines until the first failure.
+// Writes lines until the first failure.
 class TraceFile {
  public:
   explicit TraceFile(const std::filesystem::path& path) {
@@ -60,7 +60,7 @@ TracePreparation prepare_traced_steps(Context& context, Trainer& trainer, const 
                                       DeviceTracer* device, std::int64_t step) {
   if (!run.device_graphs || !context.ops.records()) return {};  // there are no recordings
   if (device == nullptr || !device->begin_naming()) {
-    // A step all the same, as every rank must: others may have a tracer that learns.
+    // Takes a step nevertheless, as every rank must: others may have a tracer that learns.
     return {.recordings = Recordings::unused, .step = trainer.step(step)};
   }
   TracePreparation prepared{.recordings = Recordings::traced};
@@ -110,7 +110,7 @@ spec::StepRecord StepTracer::traced_step(std::int64_t step) {
     device_->begin_step();
     {
       const Tracing tracing(context_, sink, recordings_.value());
-      record = trainer_.step(step);  // ends by reading what the device computed last
+      record = trainer_.step(step);  // reads at its end what the device computed last
     }
     device_events = device_->end_step(rank, step);
   }

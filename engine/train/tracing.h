@@ -1,11 +1,11 @@
-// A context that is traced for a while.
+// Traces a context for a while.
 #pragma once
 
 #include "engine/sharding/context.h"
 
 namespace perfbench::engine {
 
-// Within it, all that is done with the context goes to `sink`.
+// During its lifetime, all work done with the context goes to `sink`.
 class Tracing {
  public:
   Tracing(Context& context, TraceSink& sink, Recordings recordings) : context_(context) {

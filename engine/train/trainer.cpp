@@ -50,18 +50,18 @@ InitRule init_rule(const spec::RunSpec& run) {
 
 std::vector<Declared> communication(const spec::RunSpec& run) {
   using enum Axis;
-  std::vector<Declared> all{{fsdp, Lane::background},  // weights and gradients
-                                                       // gradients of weights that several ranks hold
+  // weights and gradients, and gradients of weights that several ranks hold
+  std::vector<Declared> all{{fsdp, Lane::background},
                             {dp, Lane::background},
                             {{dp, tp}, Lane::background},
                             {{dp, ep}, Lane::background},
                             {{dp, ep, tp}, Lane::background},
-                            {tp, Lane::in_line},  // rows of the residual stream, and sums that ranks have parts of
-                            {ep, Lane::in_line},  // rows of tokens, to their experts and back
+                            {tp, Lane::in_line},          // rows of the residual stream, and partial sums
+                            {ep, Lane::in_line},          // rows of tokens, to their experts and back
                             {kModelAxes, Lane::in_line},  // the gradient's norm
                             {kLossAxes, Lane::in_line},
-                            {pp, Lane::messages}};                            // what lies between stages
-  if (Fp8Scales::look_back(run)) all.push_back({kLayerAxes, Lane::in_line});  // amax of what layers round
+                            {pp, Lane::messages}};                            // outputs and gradients between stages
+  if (Fp8Scales::look_back(run)) all.push_back({kLayerAxes, Lane::in_line});  // amax of the values that layers round
   return all;
 }
 
@@ -156,13 +156,13 @@ Decoder::Microbatch Trainer::microbatch(std::int64_t index) const {
           .first_token = first_sequence(run_, {.microbatch = index, .shard = shard}) * run_.seq_len};
 }
 
-// From here to the end of the update the host tells the device nothing that differs from step to step and waits for
-// nothing that it computes, so a device may run behind it.
+// From here to the end of the update the host gives the device no values that differ from step to step, and waits for
+// no results, so a device may run behind the host.
 void Trainer::train() {
   context_.ops.fill(sums_, 0.0);
   if (counts_.defined()) sum_over_ranks(context_, counts_, Phase::exposed_comm);
   pipeline_.run([this](std::int64_t m) { return microbatch(m); });
-  // Here the stages meet: who has ended early waits as it did before it could begin.
+  // The stages meet here: a stage that has ended early waits, as it waited before it could begin.
   if (in_pipeline()) sum_over_ranks(context_, sums_, Phase::bubble);
   decoder_.gatherer().finish_gradients();
   if (run_.optimizer.in_backward) {
@@ -207,7 +207,8 @@ spec::StepRecord Trainer::step(std::int64_t step) {
   load(step);
   decoder_.begin_step(step);
   optimizer_->begin(step);
-  // Stages wait for each other within a step, on streams that a graph's branches may share: not as one recording.
+  // Stages wait for each other within a step, on streams that the branches of a graph may share, so a pipeline cannot
+  // be one recording.
   if (run_.device_graphs && !run_.scan && !in_pipeline()) {
     work_.run(context_, [this] { train(); });
   } else {
@@ -215,7 +216,7 @@ spec::StepRecord Trainer::step(std::int64_t step) {
   }
   const Sums sums = read_sums();
   const double grad_norm = optimizer_->grad_norm();
-  // Logits that are no numbers send all tokens to the same experts: such a run has diverged, as its record says.
+  // Logits that are NaN send all tokens to the same experts: such a run has diverged, as its record says.
   if (std::isfinite(sums.loss)) require_none_dropped(run_, sums.dropped_choices);
   clock.stop();
   auto record = timed_step(context_, step);

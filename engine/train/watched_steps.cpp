@@ -11,7 +11,7 @@
 namespace perfbench::engine {
 namespace {
 
-constexpr std::int64_t kUnreportedRounds = 2;  // libraries choose algorithms in the first step, recordings are made
+constexpr std::int64_t kUnreportedRounds = 2;  // in the first steps libraries choose algorithms and recordings are made
 
 class WatchedRun {
  public:
@@ -44,7 +44,7 @@ class WatchedRun {
     const std::int64_t rank = context_.collectives.mesh().rank();
     std::int64_t took_ns = 0;
     if (kind == "spans") {
-      // As those that nobody watches, unless the host has to execute them for the names.
+      // Replayed like unwatched steps, unless the host has to execute them for the names.
       const bool replayed = recordings_ != Recordings::unused;
       const Tracing tracing(context_, recorder_, replayed ? Recordings::used : Recordings::unused);
       took_ns = plain_step();

@@ -1,4 +1,4 @@
-// What watching a step costs it: steps that nobody watches alternate with watched ones.
+// Measures the cost of watching a step: unwatched steps alternate with watched ones.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 namespace perfbench::engine {
 
 struct Watchers {
-  DeviceTracer* device = nullptr;     // absent: nothing tells what a device does
-  GpuTelemetry* telemetry = nullptr;  // absent: nothing tells how a device is
+  DeviceTracer* device = nullptr;     // null: nothing tells what a device does
+  GpuTelemetry* telemetry = nullptr;  // null: the device has no telemetry
 };
 
 struct WatchedStep {
@@ -22,9 +22,9 @@ struct WatchedStep {
   std::int64_t wall_ns = 0;
 };
 
-// `rounds` rounds of one step of each kind that `watchers` allows, in an order that turns from round to round, after
-// two steps of each that are not reported. Only steps that the device's tracer watches replay what was recorded under
-// it. What is read after a step (buffers of records, samples) is not in its time.
+// Runs `rounds` rounds of one step of each kind that `watchers` allows, in an order that rotates from round to round,
+// after two steps of each kind that are not reported. Only steps that the device's tracer watches replay the recordings
+// made under it. Reading buffers of records and samples after a step is not in its time.
 void run_watched_steps(Context& context, Trainer& trainer, const spec::RunSpec& run, const Watchers& watchers,
                        std::int64_t rounds, const std::function<void(const WatchedStep&)>& report);
 

@@ -1,4 +1,4 @@
-// What steps that train and steps that evaluate have in common.
+// Shared by steps that train and steps that evaluate.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,8 @@
 
 namespace perfbench::engine {
 
-// Each has the loss of its sequences and counts their targets, in a pipeline the last stage; the others add zero. What
-// experts add up is of the layers of each stage.
+// Each rank has the loss of its sequences and the count of their targets; in a pipeline the last stage has them, and
+// the others add zero. Sums over experts come from the layers of each stage.
 inline constexpr AxisSet kLossAxes = kDataAxes.with(Axis::pp);
 
 inline void sum_over_ranks(const Context& context, TensorView sums, Phase phase) {
@@ -23,10 +23,10 @@ inline void sum_over_ranks(const Context& context, TensorView sums, Phase phase)
   context.collectives.all_reduce(kLossAxes, sums, Lane::in_line).wait();
 }
 
-// Of a model with experts: the loss, and what ExpertTotals names.
+// For a model with experts: the loss, and the members of ExpertTotals.
 inline constexpr std::int64_t kSums = 4;
 
-// Of the sum over all sequences and layers.
+// `sum` is over all sequences and layers.
 inline double mean_expert_load(const spec::RunSpec& run, double sum) {
   const std::int64_t layers = std::max<std::int64_t>(spec::expert_layers(run.model), 1);
   return sum / static_cast<double>(run.global_batch * layers);
@@ -41,7 +41,7 @@ inline void require_none_dropped(const spec::RunSpec& run, std::int64_t dropped_
                         " rows for the experts of each rank along ep: use a larger expert_buffer_factor");
 }
 
-// Of the step that the clock was stopped after: where its time went, and the memory so far.
+// The record of the step after which the clock was stopped: where its time went, and the memory so far.
 inline spec::StepRecord timed_step(const Context& context, std::int64_t step) {
   const PhaseClock& clock = context.clock;
   return {.rank = context.collectives.mesh().rank(),

@@ -17,12 +17,12 @@ namespace {
 constexpr std::int64_t kLargestConfigBytes = 10'000'000;
 constexpr const char* kTypeKey = "model_type";
 
-// What shapes do not show, with the value that transformers take for an absent key (configuration_llama.py and its
-// like, version 4.45). An empty default means that shapes or other keys decide.
+// A key about what shapes do not show, with the value that transformers uses if it is absent (configuration_llama.py
+// and its like, version 4.45). An empty default means that shapes or other keys decide.
 struct ComparedKey {
-  const char* type;  // of models that have it; empty: of all
+  const char* type;  // the models that have it; empty: all
   const char* name;
-  const char* absent;  // JSON
+  const char* absent;  // the value if absent, as JSON
 };
 constexpr std::array kCompared{ComparedKey{"gpt2", "n_head", "12"},
                                ComparedKey{"gpt2", "activation_function", "\"gelu_new\""},
@@ -89,7 +89,7 @@ class ConfigCheck {
     for (const auto& key : kCompared) {
       const bool is_of_type = *key.type == '\0' ? ours_.at(kTypeKey) != "gpt2" : ours_.at(kTypeKey) == key.type;
       if (!is_of_type || last == key.name) continue;
-      last = key.name;  // the line of a type comes before that of all
+      last = key.name;  // the line of a type precedes the line for all types
       const auto absent = *key.absent == '\0' ? spec::Json() : spec::Json::parse(key.absent);
       const auto ours = ours_.value(key.name, absent);
       auto theirs = value(theirs_, key.name);
@@ -112,7 +112,7 @@ class ConfigCheck {
 
   void check_window(std::int64_t max_seq_len) const {
     const auto window = value(theirs_, "sliding_window");
-    // Qwen's models name a window that they use only if they are told to.
+    // Qwen's configurations name a window that is used only if another key enables it.
     const bool is_qwen = ours_.at(kTypeKey).get<std::string>().starts_with("qwen");
     if (is_qwen && !theirs_.value("use_sliding_window", false)) return;
     if (window.is_number() && window < max_seq_len) unknown("sliding_window", window);
@@ -132,7 +132,7 @@ class ConfigCheck {
     return found == config.end() ? spec::Json() : *found;
   }
 
-  // Names of one function are one name.
+  // Maps several names of one activation function to one name.
   static spec::Json same_function(const spec::Json& value) {
     if (value == "gelu_pytorch_tanh") return "gelu_new";
     if (value == "swish") return "silu";
@@ -149,7 +149,7 @@ class ConfigCheck {
     theirs_["rope_scaling"] = rest;
   }
 
-  // Without names of no effect: "type" is an older word for "rope_type", and type default is no scaling.
+  // Removes names without effect: "type" is an older name of "rope_type", and the type "default" means no scaling.
   static spec::Json scaling(spec::Json theirs) {
     if (!theirs.is_object()) return theirs;
     if (theirs.contains("type") && !theirs.contains("rope_type")) theirs["rope_type"] = theirs["type"];

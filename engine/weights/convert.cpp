@@ -24,7 +24,7 @@ namespace perfbench::engine {
 namespace fs = std::filesystem;
 namespace {
 
-// f(element of the block, element of their tensor).
+// Calls f(element of the block, element of their tensor).
 template <class F>
 void for_each_element(const WeightBlock& block, F&& f) {
   for (std::int64_t r = 0; r < block.rows; ++r) {
@@ -35,8 +35,8 @@ void for_each_element(const WeightBlock& block, F&& f) {
   }
 }
 
-// What stands in the folder would be taken for a part of what is written there. `own` says what an attempt that was
-// killed may have left.
+// Files already in the folder would be taken for a part of what is written there. `own` recognises what a killed
+// attempt may have left.
 template <class Own>
 void require_fresh_folder(const fs::path& folder, const Own& own) {
   std::error_code failure;
@@ -87,7 +87,7 @@ void check_files(const Safetensors& files, const WeightLayout& layout, const fs:
   }
 }
 
-// Where the elements of one parameter of ours lie.
+// Where the elements of one of our parameters lie.
 struct Source {
   const TheirTensor* tensor;
   const WeightBlock* block;
@@ -129,13 +129,13 @@ std::string import_weights(const fs::path& weights, const spec::ModelSpec& model
   check_config(weights, layout.config_json, model.max_seq_len);
   require_fresh_folder(folder, is_unfinished_checkpoint);
   const CheckpointFolder claim(folder, 0);
-  require_fresh_folder(folder, is_unfinished_checkpoint);  // another import may have been faster
+  require_fresh_folder(folder, is_unfinished_checkpoint);  // another import may have finished first
   std::map<std::string, std::vector<Source>> sources;
   for (const auto& tensor : layout.tensors) {
     for (const auto& block : tensor.blocks) sources[block.parameter].push_back({&tensor, &block});
   }
   std::vector<PartToWrite> parts;
-  std::vector<float> values;  // of the part that is being written
+  std::vector<float> values;  // values of the part that is being written
   for (const auto& parameter : spec::parameter_table(model)) {
     spec::CheckpointPart part;
     part.parameter = parameter.name;

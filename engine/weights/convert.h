@@ -1,4 +1,4 @@
-// Weights from files of the ecosystem to a checkpoint, and back.
+// Converts weights from other tools' files to a checkpoint, and back.
 #pragma once
 
 #include <filesystem>
@@ -9,15 +9,15 @@
 
 namespace perfbench::engine {
 
-// Makes `folder`/step_00000000, in f32, from which runs of `model` begin (checkpoint.restore). Throws BadInput: the
-// model has no such layout, the files lack a tensor of it, have another shape, or a tensor that is none of it; or the
-// folder holds anything. Returns what it did, for people.
+// Makes `folder`/step_00000000, in f32, from which runs of `model` begin (checkpoint.restore). Throws BadInput if the
+// model has no such layout, if the files lack a tensor, have one of another shape or one that the model does not know,
+// or if the folder is not empty. Returns a summary for people.
 std::string import_weights(const std::filesystem::path& weights, const spec::ModelSpec& model,
                            const std::filesystem::path& folder);
 
-// Makes `folder` with model.safetensors and config.json of the checkpoint's weights (its moments have no place there).
-// Throws BadInput for adapters, models without such a layout, and a folder that holds anything. Returns what it did,
-// for people.
+// Makes `folder` with model.safetensors and config.json of the checkpoint's weights (the format has no place for
+// moments). Throws BadInput for adapters, for models without such a layout, and if the folder is not empty. Returns a
+// summary for people.
 std::string export_weights(const std::filesystem::path& checkpoint, const std::filesystem::path& folder,
                            WeightType type);
 

@@ -18,7 +18,7 @@ enum class Family { gpt2, llama, qwen2, qwen3, mixtral, qwen3_moe };
   throw BadInput("weights: no implementation of transformers that is known here computes " + model.name + ": " + why);
 }
 
-// What every family needs of a model, or why it has none.
+// Checks the requirements that all families share; throws the reason if the model does not meet them.
 void check_rotated(const spec::ModelSpec& model) {
   if (model.norm != spec::NormKind::rmsnorm) no_layout(model, "layernorm goes with learned positions alone");
   if (model.activation != spec::Activation::swiglu) {
@@ -58,28 +58,28 @@ Family family_of(const spec::ModelSpec& model) {
   return model.qk_norm == spec::QkNorm::none ? Family::llama : Family::qwen3;
 }
 
-// Builds the list, parameter by parameter of ours.
+// Builds the list, one of our parameters at a time.
 class Layout {
  public:
   explicit Layout(const spec::ModelSpec& model) : model_(model) {
     for (auto& parameter : spec::parameter_table(model)) parameters_.push_back(std::move(parameter));
   }
 
-  // All of a parameter, as it is.
+  // A parameter that both store the same way.
   void same(const std::string& ours, const std::string& theirs) {
     const auto& p = parameter(ours);
     const std::int64_t columns = p.shape.size() == 1 ? 1 : p.elements() / p.shape[0];
     out_.push_back({theirs, p.shape, {block(p, 0, p.shape[0], columns)}});
   }
-  // Of queries or keys, whose heads are rotated.
+  // The weights of queries or keys, whose heads are rotated.
   void rotated(const std::string& ours, const std::string& theirs) {
     same(ours, theirs);
     const bool pairs = model_.position.rope_layout == spec::RopeLayout::interleaved;
     if (pairs) out_.back().blocks.front().paired_rows = model_.head_dim;
   }
-  // [out, in] of ours is [in, out] of theirs.
+  // Our [out, in] is their [in, out].
   void transposed(const std::string& ours, const std::string& theirs) { side_by_side({ours}, theirs); }
-  // Several of ours, transposed, one beside the other; biases one behind the other.
+  // Several of our matrices, transposed and side by side; biases one behind the other.
   void side_by_side(const std::vector<std::string>& ours, const std::string& theirs) {
     TheirTensor tensor{.name = theirs, .shape = {}, .blocks = {}};
     std::int64_t outputs = 0;
@@ -248,7 +248,7 @@ Json rotated_config(const spec::ModelSpec& model, Family family) {
   config[mixtral ? "num_local_experts" : "num_experts"] = model.moe.n_experts;
   config["num_experts_per_tok"] = model.moe.top_k;
   config[mixtral ? "intermediate_size" : "moe_intermediate_size"] = model.moe.d_ff;
-  if (!mixtral) config["norm_topk_prob"] = true;  // the chosen ones' probabilities sum to 1
+  if (!mixtral) config["norm_topk_prob"] = true;  // the probabilities of the chosen experts sum to 1
   return config;
 }
 
@@ -272,7 +272,7 @@ WeightLayout weight_layout(const spec::ModelSpec& model) {
   WeightLayout out{.tensors = tensors.take(), .config_json = {}, .ignored = {}};
   out.config_json = (family == Family::gpt2 ? gpt2_config(model) : rotated_config(model, family)).dump(2) + "\n";
   if (model.tied_embedding) out.ignored.push_back("lm_head.weight");
-  for (std::int64_t i = 0; i < model.layers; ++i) {  // masks and frequencies that older files hold
+  for (std::int64_t i = 0; i < model.layers; ++i) {  // masks and frequencies that older files contain
     const std::string layer = std::to_string(i);
     for (const auto* mask : {".attn.bias", ".attn.masked_bias"}) {
       out.ignored.push_back("transformer.h." + layer + mask);

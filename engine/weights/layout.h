@@ -1,6 +1,6 @@
-// How a model's weights lie in files of the ecosystem: the names and shapes of Hugging Face's implementations
-// (transformers, src/transformers/models/{gpt2,llama,qwen2,qwen3,mixtral,qwen3_moe}), whose configuration config.json
-// states. What is the same model has the same logits: rows of queries and keys that are rotated in neighbouring pairs
+// The layout of a model's weights in other tools' files: the names and shapes of Hugging Face's implementations
+// (transformers, src/transformers/models/{gpt2,llama,qwen2,qwen3,mixtral,qwen3_moe}), configured by config.json. The
+// same model has the same logits: rows of queries and keys that are rotated in neighbouring pairs
 // (RopeLayout::interleaved) are reordered to the halves that those implementations rotate.
 #pragma once
 
@@ -12,8 +12,8 @@
 
 namespace perfbench::engine {
 
-// A matrix [rows, columns] of a parameter of ours, from element `first` on, and where its elements lie in a tensor of
-// theirs: element (r, c) at their_first + place(r) * row_stride + c * column_stride.
+// A matrix [rows, columns] of one of our parameters, from element `first` on, and where its elements lie in their
+// tensor: element (r, c) is at their_first + place(r) * row_stride + c * column_stride.
 struct WeightBlock {
   std::string parameter;
   std::int64_t first = 0;
@@ -22,12 +22,12 @@ struct WeightBlock {
   std::int64_t their_first = 0;
   std::int64_t row_stride = 0;
   std::int64_t column_stride = 0;
-  std::int64_t paired_rows = 0;  // head_dim where rows of a head are pairs of neighbours: 2i and 2i+1 go to i and i+D/2
+  std::int64_t paired_rows = 0;  // head_dim if rows of a head are pairs of neighbours: 2i and 2i+1 go to i and i+D/2
 
   std::int64_t place(std::int64_t row) const;
 };
 
-// A tensor of theirs, made of one block or several.
+// One of their tensors, made of one or more blocks.
 struct TheirTensor {
   std::string name;
   std::vector<std::int64_t> shape;
@@ -36,11 +36,11 @@ struct TheirTensor {
 
 struct WeightLayout {
   std::vector<TheirTensor> tensors;
-  std::string config_json;           // config.json by which transformers makes the model
-  std::vector<std::string> ignored;  // tensors that files may have beside: a tied head, buffers
+  std::string config_json;           // the config.json with which transformers makes the model
+  std::vector<std::string> ignored;  // additional tensors that files may contain: a tied head, buffers
 };
 
-// Throws BadInput for a model that no such implementation computes, saying what it has.
+// Throws BadInput for a model that no such implementation computes, naming the unsupported feature.
 WeightLayout weight_layout(const spec::ModelSpec& model);
 
 }  // namespace perfbench::engine

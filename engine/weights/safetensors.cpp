@@ -23,7 +23,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "these files are little-endian");
 
 constexpr const char* kIndex = "model.safetensors.index.json";
-constexpr std::int64_t kLargestHeaderBytes = 100'000'000;  // as the format's own readers have it
+constexpr std::int64_t kLargestHeaderBytes = 100'000'000;  // the limit of the format's own readers
 
 struct TypeName {
   WeightType type;
@@ -62,7 +62,8 @@ spec::Json parse_header(const fs::path& file, std::string_view text) {
   }
 }
 
-// Of f16: five bits of exponent, ten of fraction (IEEE 754-2019, 3.6, binary16). Subnormal numbers count 2^-24.
+// Converts f16: five bits of exponent, ten of fraction (IEEE 754-2019, 3.6, binary16). Subnormal numbers count in units
+// of 2^-24.
 float of_f16(std::uint16_t bits) {
   const std::uint32_t sign = (bits & 0x8000U) << 16;
   const std::uint32_t exponent = (bits >> 10) & 0x1FU;
@@ -86,7 +87,8 @@ float value_of(const char* at, WeightType type) {
   return type == WeightType::f16 ? of_f16(bits) : to_f32(Bf16{bits});
 }
 
-// The entry of a header, with its place from the first byte behind it. Throws nlohmann's errors for another shape.
+// Parses an entry of a header; its place counts from the first byte behind the header. Throws nlohmann's errors for
+// another shape.
 Safetensors::Entry parse_entry(const fs::path& file, const std::string& name, const spec::Json& json) {
   Safetensors::Entry entry{.file = file};
   entry.dtype = json.at("dtype").get<std::string>();
@@ -123,7 +125,7 @@ std::string header_of(const std::vector<TensorToWrite>& tensors, WeightType type
     offset += bytes;
   }
   std::string text = header.dump();
-  text.append((8 - text.size() % 8) % 8, ' ');  // so that values are aligned
+  text.append((8 - text.size() % 8) % 8, ' ');  // aligns the values
   return text;
 }
 

@@ -1,7 +1,7 @@
-// Files of named tensors as Hugging Face's tools write them: 8 bytes with the length of a JSON header, little-endian,
-// the header with the type, shape and place of each tensor, then their bytes in row-major order
-// (github.com/huggingface/safetensors, README, "Format"). A model may be divided among several, with a
-// model.safetensors.index.json that says which has what.
+// Files of named tensors as Hugging Face's tools write them: 8 bytes with the length of a JSON header, little-endian;
+// the header with the type, shape and place of each tensor; then their bytes in row-major order
+// (github.com/huggingface/safetensors, README, "Format"). A model may be split into several files, with a
+// model.safetensors.index.json that says which file has which tensor.
 #pragma once
 
 #include <cstddef>
@@ -22,24 +22,24 @@ enum class WeightType { f32, bf16, f16 };
 
 class Safetensors {
  public:
-  // A file, or a folder that has model.safetensors or an index of several. Throws BadInput naming the file and what is
-  // wrong with it: places that overlap, leave the file, or do not fit their shape.
+  // Opens a file, or a folder that has model.safetensors or an index of several. Throws BadInput naming the file and
+  // the problem: places that overlap, leave the file, or do not fit their shape.
   explicit Safetensors(const std::filesystem::path& path);
 
   struct Entry {
     std::filesystem::path file;
-    std::string dtype;  // as the file names it: "BF16"
+    std::string dtype;  // as spelled in the file: "BF16"
     std::optional<WeightType>
-        type;  // nothing: no type of a weight, as that of a mask, so that the tensor cannot be read
+        type;  // absent for a type that weights do not have, such as that of a mask; such a tensor cannot be read
     std::vector<std::int64_t> shape;
     std::int64_t offset = 0;  // in the file, bytes
 
     std::int64_t elements() const;
   };
   const std::map<std::string, Entry>& entries() const { return entries_; }
-  // Throws BadInput if there is no such tensor, or its type is not a weight's.
+  // Throws BadInput if there is no such tensor, or if its type is not that of a weight.
   const Entry& weight(const std::string& name) const;
-  // Values of one weight, as f32 whatever their type. Throws as weight() does.
+  // The values of one weight, converted to f32. Throws as weight() does.
   std::vector<float> read(const std::string& name) const;
 
  private:
@@ -52,9 +52,10 @@ class Safetensors {
 struct TensorToWrite {
   std::string name;
   std::vector<std::int64_t> shape;
-  std::function<std::vector<float>()> values;  // called once, when it is its turn
+  std::function<std::vector<float>()> values;  // called once, at its turn
 };
-// One file of all, written beside and renamed. f16 is refused, as weights need not fit it. Throws EngineError.
+// Writes all tensors to one file, under a temporary name and then renamed. f16 is refused, because weights need not fit
+// it. Throws EngineError.
 void write_safetensors(const std::filesystem::path& file, const std::vector<TensorToWrite>& tensors, WeightType type);
 
 }  // namespace perfbench::engine

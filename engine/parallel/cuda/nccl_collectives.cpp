@@ -61,8 +61,8 @@ class NcclCollectives final : public Collectives {
     });
   }
 
-  // Together, or a rank would take its communicators away while another has not received what it sent last. With an
-  // exception there is no together: all ranks end.
+  // All ranks do this together: otherwise a rank could destroy its communicators before another has received its last
+  // message. After an exception they cannot: then all ranks end.
   ~NcclCollectives() override {
     if (watchdog_ == nullptr || std::uncaught_exceptions() > 0) return;
     const std::byte here{};
@@ -75,19 +75,19 @@ class NcclCollectives final : public Collectives {
   void watch_replay() override {
     if (watchdog_ == nullptr) return;
     auto ended = std::make_shared<CudaEvent>();
-    ended->record(device_.compute());  // which replays are enqueued on
+    ended->record(device_.compute());  // replays are enqueued on this stream
     watch(std::move(ended), "a replayed recording of collectives", device_.compute());
   }
 
  private:
-  // This rank's among those of a communicator. The first one, by its global rank, makes the id.
+  // This rank's place in a communicator. The first rank, by its global rank, makes the id.
   struct Seat {
     std::int64_t first = 0;
     std::int64_t ranks = 1;
     std::int64_t index = 0;
   };
-  // Called by all ranks of the run; without a seat, for the others' sake. An id that nobody uses would keep a thread
-  // and a socket.
+  // Called by all ranks of the run; those without a seat only take part for the others. An unused id would keep a
+  // thread and a socket.
   std::unique_ptr<NcclCommunicator> join(const std::optional<Seat>& seat, const NcclOptions& options) {
     ncclUniqueId own{};
     if (seat && seat->index == 0) nccl_check(ncclGetUniqueId(&own), "ncclGetUniqueId");
@@ -100,8 +100,8 @@ class NcclCollectives final : public Collectives {
     return std::make_unique<NcclCommunicator>(place);
   }
 
-  // Who sends is 0, who receives is 1. Each has a stream of its own: on one, a message that waits for its receiver
-  // would hold up the one that this receiver waits for.
+  // The sender has index 0, the receiver index 1. Each way has its own stream: on a shared one, a message that waits
+  // for its receiver would hold up the message that this receiver waits for.
   struct Way {
     Axis axis = Axis::pp;
     Heading heading = Heading::onward;
@@ -113,8 +113,8 @@ class NcclCollectives final : public Collectives {
     CudaStream stream{CudaPriority::greatest};
   };
 
-  // Edges of the ring that share no rank are joined at a time: the even ones, the odd ones, and in a ring of odd length
-  // the last.
+  // Joins edges of the ring that share no rank at the same time: the even ones, the odd ones, and in a ring of odd
+  // length the last.
   void join_ring(Axis axis, const NcclOptions& options) {
     const std::int64_t ranks = mesh().size(axis);
     const auto turn = [&](std::int64_t edge) { return ranks % 2 == 1 && edge + 1 == ranks ? 2 : edge % 2; };
@@ -136,8 +136,8 @@ class NcclCollectives final : public Collectives {
     }
   }
 
-  // NCCL connects two ranks with their first message, for which the hosts of both wait (NVIDIA/nccl#783): within the
-  // schedule one of them may be waiting for another rank.
+  // NCCL connects two ranks with their first message, for which the hosts of both wait (NVIDIA/nccl#783). Within the
+  // schedule, one of them may be waiting for another rank.
   void connect(const Link& link, const Seat& seat, std::chrono::milliseconds timeout) const {
     const auto memory = make_cuda_backing(device_, 1);
     void* const byte = memory->at(0, 1);
@@ -166,7 +166,7 @@ class NcclCollectives final : public Collectives {
     return std::nullopt;
   }
 
-  // A collective's end. Waiting holds the compute stream, not the host.
+  // The end of a collective. Waiting for it blocks the compute stream, not the host.
   class Submitted final : public Pending::State {
    public:
     Submitted(std::shared_ptr<CudaEvent> ended, cudaStream_t compute) : ended_(std::move(ended)), compute_(compute) {}
@@ -177,14 +177,14 @@ class NcclCollectives final : public Collectives {
     cudaStream_t compute_;
   };
 
-  // In line on the compute stream, else on the communication stream.
+  // In line on the compute stream, otherwise on the communication stream.
   template <class Call>
   std::unique_ptr<Pending::State> submit(const Channel& channel, const std::string& name, const Call& call) {
     const bool in_line = channel.lane == Lane::in_line;
     return submit(*communicators_.at(channel), in_line ? device_.compute() : device_.communication(), name, call);
   }
 
-  // After what the compute stream was given before.
+  // Runs after the work that the compute stream already has.
   template <class Call>
   std::unique_ptr<Pending::State> submit(NcclCommunicator& communicator, cudaStream_t stream, const std::string& name,
                                          const Call& call) {
@@ -197,7 +197,7 @@ class NcclCollectives final : public Collectives {
     communicator.enqueue(name, [&](ncclComm_t comm) { return call(comm, stream); });
     auto ended = std::make_shared<CudaEvent>();
     ended->record(stream);
-    // An event of a recording marks no point in time that could be asked for: its replays are watched as a whole.
+    // An event of a recording cannot be queried: replays are watched as a whole.
     if (!is_captured(stream)) watch(ended, name, stream);
     if (in_line) return nullptr;
     return std::make_unique<Submitted>(std::move(ended), device_.compute());
@@ -253,7 +253,7 @@ class NcclCollectives final : public Collectives {
         note(ncclSend(in.as<std::byte>() + rank * part, count, ncclInt8, static_cast<int>(rank), comm, stream));
         note(ncclRecv(out.as<std::byte>() + rank * part, count, ncclInt8, static_cast<int>(rank), comm, stream));
       }
-      const ncclResult_t ended = ncclGroupEnd();  // in any case: an open group would take in what comes later
+      const ncclResult_t ended = ncclGroupEnd();  // in any case: an open group would include later calls
       return first_wrong != ncclSuccess ? first_wrong : ended;
     });
   }
@@ -297,7 +297,7 @@ class NcclCollectives final : public Collectives {
   Processes& processes_;
   std::map<Channel, std::unique_ptr<NcclCommunicator>> communicators_;
   std::map<Way, Link> links_;
-  std::unique_ptr<Watchdog> watchdog_;  // goes first: it asks the communicators
+  std::unique_ptr<Watchdog> watchdog_;  // destroyed first: it queries the communicators
 };
 
 }  // namespace

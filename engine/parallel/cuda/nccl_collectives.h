@@ -1,5 +1,5 @@
-// Collectives between GPUs. NCCL is told of the mesh by MPI, then exchanges everything itself, on the device's
-// stream of the lane. nccl_collectives.cpp, or no_nccl.cpp in a build without NCCL.
+// Collectives between GPUs. NCCL gets the mesh through MPI, then exchanges all data itself, on the device's stream of
+// the lane. Implemented in nccl_collectives.cpp, or in no_nccl.cpp in a build without NCCL.
 #pragma once
 
 #include <chrono>
@@ -13,20 +13,19 @@
 namespace perfbench::engine {
 
 struct NcclOptions {
-  // A collective or a replay that has not ended by then, or an error that NCCL reports on its own, ends all ranks of
-  // the run; to join the ranks, and to hand a collective over, takes no longer either.
+  // All ranks of the run end if a collective or a replay takes longer than this, or if NCCL reports an error by itself.
+  // The same limit holds for joining the ranks and for submitting a collective.
   std::chrono::milliseconds timeout{600'000};
-  std::chrono::milliseconds period{100};  // from one look to the next
-  NcclMemory registered = {};  // with every communicator, where there is any; other memory can be communicated as well
+  std::chrono::milliseconds period{100};  // between two checks
+  NcclMemory registered = {};  // with every communicator, if there is any; other memory can be communicated as well
 };
 
-// For a mesh of several GPUs, with a communicator for each channel of what is declared, and for each direction between
-// neighbours who exchange messages. `processes` must outlive the result. Throws EngineError (infeasible) in a build
-// without NCCL.
+// For a mesh of several GPUs: makes a communicator for each declared channel, and for each direction between neighbours
+// that exchange messages. `processes` must outlive the result. Throws EngineError (infeasible) in a build without NCCL.
 std::unique_ptr<Collectives> make_nccl_collectives(const Mesh& mesh, std::span<const Declared> declared,
                                                    const CudaDevice& device, Processes& processes,
                                                    const NcclOptions& options = {});
-// "2.28.9", or "absent".
+// Such as "2.28.9", or "absent".
 std::string nccl_version();
 
 }  // namespace perfbench::engine

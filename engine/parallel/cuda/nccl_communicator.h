@@ -1,5 +1,5 @@
-// The ranks of one group, as NCCL knows them. Its calls do not block: a rank that dies during one is noticed here, not
-// waited for. Source: NCCL documentation, "Fault Tolerance".
+// An NCCL communicator for the ranks of one group. Its calls do not block: if a rank dies during one, this is noticed
+// here instead of waiting for ever. Source: NCCL documentation, "Fault Tolerance".
 #pragma once
 
 #include <nccl.h>
@@ -17,7 +17,7 @@
 
 namespace perfbench::engine {
 
-// Calls of NCCL whose failure ends the run go through this. `call`: the name of the function, or of the collective.
+// Wraps calls of NCCL whose failure ends the run. `call` is the name of the function, or of the collective.
 inline void nccl_check(ncclResult_t code, const std::string& call) {
   if (code == ncclSuccess || code == ncclInProgress) return;
   throw EngineError(EngineExit::failed,
@@ -33,27 +33,28 @@ class NcclCommunicator {
     NcclMemory registered = {};
     std::chrono::milliseconds timeout{};  // of each call
   };
-  // When all ranks have joined. Throws EngineError, also when that takes too long.
+  // Returns when all ranks have joined. Throws EngineError, also when that takes too long.
   explicit NcclCommunicator(const Options& options);
-  // Call when nothing is under way, and no recording holds a collective of it: NCCL would wait for ever.
+  // Call it when no operation is under way and no recording holds a collective of it: otherwise NCCL would wait for
+  // ever.
   ~NcclCommunicator();
   NcclCommunicator(const NcclCommunicator&) = delete;
   NcclCommunicator& operator=(const NcclCommunicator&) = delete;
 
-  // Until what `call` hands over has been enqueued. Throws EngineError as the constructor.
+  // Blocks until the work of `call` has been enqueued. Throws EngineError as the constructor does.
   void enqueue(const std::string& name, const std::function<ncclResult_t(ncclComm_t)>& call);
-  // What NCCL reports of itself, if anything. For any thread.
+  // An error that NCCL reports by itself, if any. For any thread.
   std::optional<std::string> fault() const;
 
  private:
   struct Abort {
-    // Finalising would need all ranks, which an exception lacks.
+    // Finalising would need all ranks, which are not there after an exception.
     void operator()(ncclComm_t comm) const { ncclCommAbort(comm); }
   };
   void settle(const std::string& call) const;
   ncclResult_t state() const;
 
-  // NCCL ends what a call began within a later one, the question for its state included, and expects one at a time.
+  // NCCL completes a call within a later one, queries of its state included, and expects one call at a time.
   mutable std::mutex mutex_;
   std::chrono::milliseconds timeout_;
   NcclMemory memory_;  // stays at least as long as it is registered

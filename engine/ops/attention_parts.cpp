@@ -9,16 +9,17 @@
 namespace perfbench::engine {
 namespace {
 
-// Counters and the like, which no documentation puts into numbers.
+// For counters and the like, whose size no documentation gives.
 constexpr std::int64_t kLibraryBytes = std::int64_t{16} << 20;
 
-// cuDNN's tiles: it holds the scores' gradient in whole ones (64 queries, 128 keys; the front end's
+// cuDNN's tiles: it holds the gradient of the scores in whole tiles (64 queries, 128 keys; the front end's
 // scaled_dot_product_flash_attention.h).
 constexpr std::int64_t kTile = 128;
 
-// What a library's kernel holds of a query head of one sequence. For each row: two f32 statistics; f32 sums of dquery,
-// and of dkey and dvalue, which grouped heads add up afterwards; with the same bits wanted a row of the gradient of the
-// scores in bf16 too. cuDNN never holds both that and the sums of dquery, but which of the two is the version's to say.
+// The bytes that a library's kernel holds for one query head of one sequence. For each row: two f32 statistics, and f32
+// sums of dquery, and of dkey and dvalue, which grouped heads add up afterwards. If the same bits are wanted, also a
+// row of the gradient of the scores in bf16. cuDNN never holds both that gradient and the sums of dquery, but which of
+// the two depends on its version.
 std::int64_t head_bytes(const AttentionDims& d, Summation summation) {
   const std::int64_t rows = spec::divide_up(d.seq_len, kTile) * kTile;
   const std::int64_t f32 = static_cast<std::int64_t>(sizeof(float));
@@ -26,8 +27,8 @@ std::int64_t head_bytes(const AttentionDims& d, Summation summation) {
   return rows * (2 * f32 + 3 * d.head_dim * f32 + scores);
 }
 
-// Operands of a part begin where the part before ends, and cuDNN takes addresses that are multiples of 16 bytes: four
-// f32 of the logsumexp. (Of bf16 vectors it takes multiples of 16 bytes anyway.)
+// Operands of a part begin where the previous part ends, and cuDNN requires addresses that are multiples of 16 bytes:
+// four f32 of the logsumexp. (Vectors of bf16 always begin at multiples of 16 bytes.)
 constexpr std::int64_t kAlignedRows = 4;
 
 std::string text(std::int64_t number) {
@@ -56,7 +57,7 @@ AttentionSplit split_attention_backward(const AttentionDims& d, Summation summat
   const std::int64_t group = d.n_heads / d.n_kv_heads;
   const std::int64_t head = head_bytes(d, summation);
   const std::int64_t room = limits.bytes - kLibraryBytes;
-  // In any order the workspace grows with T alone: as much at once as fits.
+  // With sums in any order the workspace grows only with T, so a part takes as much as fits.
   const std::int64_t rows = summation == Summation::same_bits ? limits.rows : std::numeric_limits<std::int64_t>::max();
   const auto most = [&](std::int64_t heads) { return std::min(rows / (heads * d.seq_len), room / (heads * head)); };
   if (group * head > room) {

@@ -1,4 +1,4 @@
-// Cuts one buffer into parts that begin at cache lines. A carver without a buffer only adds up what will be needed.
+// Cuts one buffer into parts that begin at cache lines. A carver without a buffer only adds up the size that is needed.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@ namespace perfbench::engine {
 
 class Carver {
  public:
-  // Floats of a cache line, and of the widest vector register of CPUs.
+  // Floats in a cache line, and in the widest vector register of CPUs.
   static constexpr std::int64_t kAlign = 16;
   static constexpr std::int64_t rounded(std::int64_t floats) { return (floats + kAlign - 1) / kAlign * kAlign; }
 

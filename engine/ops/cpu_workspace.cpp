@@ -8,12 +8,12 @@ namespace {
 
 using spec::divide_up;
 
-// Products between the residual stream and something `width` wide, forward and backward.
+// The dimensions of products between the residual stream and something `width` wide, forward and backward.
 struct Products {
   std::int64_t rows = 0;
   std::int64_t width = 0;
-  DType bias = DType::f32;  // f32 where there is none
-  bool trains = true;       // the weight, which then has a gradient
+  DType bias = DType::f32;  // f32 without a bias
+  bool trains = true;       // whether the weight has a gradient
 };
 
 std::int64_t floats_of_products(const Products& of, std::int64_t d_model, DType operands) {
@@ -22,7 +22,7 @@ std::int64_t floats_of_products(const Products& of, std::int64_t d_model, DType 
                    of.trains ? floats({of.width, d_model, of.rows}, DType::f32) : 0});
 }
 
-// Of adapters' inner values, which stand between both sides of a linear layer.
+// For products with adapters' inner values, which stand between both sides of a linear layer.
 std::int64_t floats_of_adapters(const spec::RunSpec& run, const Products& attention, const Products& feed_forward,
                                 DType operands) {
   if (!run.lora.used()) return 0;
@@ -37,7 +37,8 @@ std::int64_t floats_of_adapters(const spec::RunSpec& run, const Products& attent
   return most;
 }
 
-// Of B A, which is added to all that a rank has of a weight: of key and value all heads where tp does not divide them.
+// For B A, which is added to the whole part of a weight that a rank has: for key and value all heads if tp does not
+// divide them.
 std::int64_t floats_of_merging(const spec::RunSpec& run, const Products& attention, const Products& feed_forward,
                                DType operands) {
   if (!run.lora.merge) return 0;
@@ -62,7 +63,7 @@ std::int64_t bytes(const spec::RunSpec& run) {
   const std::int64_t tokens = run.microbatch() * run.seq_len;
   const std::int64_t ranks = run.mesh.tp();
   const bool trains = !run.lora.used();
-  // Key and value are no wider than query, nor than its width together with theirs where all are one product.
+  // Key and value are no wider than the query, and none is wider than the joined product of all three.
   const Products attention{tokens, model.n_heads / ranks * model.head_dim, bias, trains};
   const Products joined_attention{tokens, run.fused_qkv ? qkv_width(attention_of_rank(run)) : 0, bias, trains};
   const Products feed_forward{tokens, divide_up(model.d_ff, ranks), bias, trains};

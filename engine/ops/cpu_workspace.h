@@ -1,9 +1,10 @@
-// Memory that operations of the cpu backend use beside their operands, where the run alone decides how much. One buffer
-// serves all of them, because they run one after another; it is a tensor of the run (trainer.cpp), so that a dry walk
-// counts it too. What is planned and what a kernel uses are the same structs, laid out without a buffer or in it.
+// Memory that operations of the cpu backend use beside their operands, where its size depends only on the run. One
+// buffer serves all of them, because they run one after another; it is a tensor of the run (trainer.cpp), so a dry walk
+// counts it too. The plan and the kernels use the same structs, laid out without a buffer or in it.
 //
-// In no plan is what each thread has for itself (cpu/scratch.h), and what oneDNN or OpenBLAS allocate for their own
-// packing: both go by the threads, which the machine and the launcher decide. resident_bytes of a result has all of it.
+// Two things are not planned: the memory that each thread has for itself (cpu/scratch.h), and that which oneDNN or
+// OpenBLAS allocate for their own packing. Both depend on the number of threads, which the machine and the launcher
+// decide. resident_bytes of a result includes all of it.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +20,7 @@ struct RunSpec;
 
 namespace perfbench::engine::workspace::cpu {
 
-// Floats for an operand that kernels read as f32: none where it is f32 already.
+// Floats for an operand that kernels read as f32: none if it is f32 already.
 constexpr std::int64_t converted_floats(DType dtype, std::int64_t elements) {
   return dtype == DType::f32 ? 0 : elements;
 }
@@ -31,7 +32,7 @@ struct ProductDims {
   std::int64_t k = 0;
 };
 
-// Products of bf16 operands take panels of a and b as f32: of at most 1024 outer indices, and 8 MiB where k leaves room
+// Products of bf16 operands convert panels of a and b to f32: at most 1024 outer indices, and 8 MiB if k leaves room
 // for 64 of them.
 inline constexpr std::int64_t kMostOuter = 1024;
 inline constexpr std::int64_t kFewestOuter = 64;
@@ -40,14 +41,14 @@ constexpr std::int64_t panel_outer(std::int64_t k, std::int64_t outer) {
   const std::int64_t fitting = kPanelFloats / std::max<std::int64_t>(k, 1) / kFewestOuter * kFewestOuter;
   return std::min(outer, std::clamp(fitting, kFewestOuter, kMostOuter));
 }
-// At least panel_outer * k, and unlike that never less for a longer k: of ranks whose slices differ by one the longest
-// says what all need.
+// At least panel_outer * k, and (unlike that) never less for a longer k. So if the slices of ranks differ by one, the
+// longest one gives a size that suffices for all.
 constexpr std::int64_t panel_floats(std::int64_t k, std::int64_t outer) {
   return std::min(std::min(outer, kMostOuter) * k, std::max(kPanelFloats, kFewestOuter * k));
 }
 
 struct MatmulParts {
-  // bias: its type, f32 where there is none.
+  // bias: its type, f32 without a bias.
   MatmulParts(Carver& carver, const ProductDims& p, DType operands, DType bias)
       : bias_n(carver.take(converted_floats(bias, p.n))),
         a(carver.take(converted_floats(operands, panel_floats(p.k, p.m)))),
@@ -78,10 +79,10 @@ struct NormBackwardParts {
       : weight_M(carver.take(converted_floats(parameters, width))),
         partial(carver.take(norm_blocks(rows) * 2 * Carver::rounded(width))) {}
   float* weight_M;
-  float* partial;  // of each block the weight's, then the bias's, [Carver::rounded(width)] each
+  float* partial;  // for each block the weight's, then the bias's, [Carver::rounded(width)] each
 };
 
-// Of each sequence how often its tokens chose each expert.
+// For each sequence, how often its tokens chose each expert.
 struct RouteParts {
   RouteParts(Carver& carver, std::int64_t sequences, std::int64_t experts)
       : shares_BE(carver.take(sequences * experts)) {}
@@ -95,7 +96,7 @@ std::int64_t floats_of(const Dims&... dims) {
   return carver.used();
 }
 
-// The most that any operation of the run takes, on any rank.
+// The most that any operation of the run needs, on any rank.
 std::int64_t bytes(const spec::RunSpec& run);
 
 }  // namespace perfbench::engine::workspace::cpu

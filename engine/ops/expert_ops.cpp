@@ -1,4 +1,4 @@
-// The public operations of experts: checks, counts, then the backend.
+// The public operations of experts: they check and count, then call the backend.
 #include <limits>
 #include <string>
 
@@ -30,7 +30,7 @@ void check_rule(const RoutingRule& rule, std::int64_t tokens, std::int64_t exper
                    std::to_string(choices) + " choices balanced: they do not fit");
 }
 
-// Rows of one part, and how wide they are on both sides of the weights.
+// The rows of one part, and their widths on both sides of the weights.
 struct ExpertShape {
   std::int64_t rows = 0;
   std::int64_t outputs = 0;

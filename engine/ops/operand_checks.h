@@ -1,4 +1,4 @@
-// What the public operations check of their operands and count of them.
+// How the public operations check and count their operands.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ inline bool is_scalar_f64(const TensorView& t) {
   return t.dtype == DType::f64 && t.elements() == 1;
 }
 
-// Tokens and width of a [N, width] operand.
+// The tokens and width of a [N, width] operand.
 template <class View>
 std::int64_t rows(const View& t) {
   return t.shape[0];
@@ -48,24 +48,24 @@ inline bool absent_or(const TensorView& t, const Shape& shape) {
   return !t.defined() || t.shape == shape;
 }
 
-// A dx that takes part in attention or feed-forward has the type of its x.
+// A dx of attention or feed-forward has the type of its x.
 template <class A, class B>
 bool same(const A& a, const B& b) {
   return a.shape == b.shape && a.dtype == b.dtype;
 }
 
-// Rows of a [N, width] operand that lie at one distance, unlike those of heads.
+// Whether the rows of a [N, width] operand lie at equal distances, which those of heads do not.
 inline bool evenly_apart(const RowsView& t) {
   return !t.defined() || (t.shape.rank() == 2 && t.group == 1 && t.stride >= t.shape[1]);
 }
 
-// Bytes of those operands that are there.
+// The total bytes of the operands that exist.
 template <class... View>
 std::int64_t bytes_of(const View&... operands) {
   return ((operands.defined() ? operands.bytes() : 0) + ...);
 }
 
-// What is read of an output: what it held, where that is added to.
+// The bytes read of an output: its old contents if it is added to.
 template <class View>
 std::int64_t held_bytes(const View& out, Write write) {
   return write == Write::accumulate ? bytes_of(out) : 0;

@@ -1,6 +1,6 @@
 // Every operation that a backend computes, with the types of its arguments: Ops declares them, backends override them,
-// the dry one leaves them empty. What each means, and what its arguments are called, is told by the public function of
-// its name (ops.h). Those that return something stand beside the list.
+// the dry one leaves them empty. The public function with the same name (ops.h) documents its meaning and names its
+// arguments. Operations with a result are not in this list but beside it.
 #pragma once
 
 #define PERFBENCH_OPERATIONS(OPERATION)                                       \

@@ -1,4 +1,4 @@
-// The public operations: checks, counts, then the backend.
+// The public operations: they check and count, then call the backend.
 #include "engine/ops/ops.h"
 
 #include <algorithm>
@@ -68,8 +68,8 @@ void check_norm(std::string_view op, const NormForwardArgs& args) {
           "the residual is like x, which is dense then", {x, args.residual_NM});
 }
 
-// Of so many products of D over the pairs of a causal attention, which are half the square as the FLOP definitions
-// count them: half of the two FLOPs of each pair and element, so that an odd square loses nothing.
+// The FLOPs of `products` products of D over the pairs of a causal attention. The FLOP definitions count the pairs as
+// half the square: half of the two FLOPs of each pair and element, so that an odd square loses nothing.
 std::int64_t causal_flops(const AttentionDims& d, std::int64_t products) {
   return products * d.batch * d.n_heads * d.seq_len * d.seq_len * d.head_dim;
 }
@@ -104,7 +104,7 @@ void check_weights(std::string_view op, const AttentionDims& d, spec::AttentionK
   require(fits, op, "dot_product holds [B, H, T, T] probabilities, flash none", {weights});
 }
 
-// Of a norm, without its statistics. With a residual x is written too.
+// The bytes that a norm reads and writes, without its statistics. With a residual, x is written too.
 std::int64_t norm_inputs(const NormForwardArgs& args) {
   return bytes_of(args.x_NM, args.residual_NM, args.weight_M, args.bias_M);
 }
@@ -112,7 +112,8 @@ std::int64_t norm_outputs(const NormForwardArgs& args) {
   return bytes_of(args.y_NM) + (args.residual_NM.defined() ? bytes_of(args.x_NM) : 0);
 }
 
-// Of an embedding's table, as if no two tokens were alike where there are rows for that; and its T rows of positions.
+// The bytes that an embedding reads: a table row for each token, as if all tokens differed, but at most the whole
+// table; and T rows of positions.
 std::int64_t looked_up_bytes(const TensorView& table_VM, const TensorView& position_TM, const TensorView& tokens_N,
                              std::int64_t seq_len) {
   const std::int64_t of_positions = position_TM.defined() ? seq_len : 0;
@@ -269,10 +270,10 @@ void Ops::attention_backward(const AttentionBackwardArgs& args) {
           "attention_backward", "dbias is f32 [B, H, T]", {dbias});
   require(args.bias_HT.defined() == (dbias.defined() && args.kind == spec::AttentionKind::flash), "attention_backward",
           "flash reads the bias whose gradient it computes, dot_product none", {args.bias_HT, dbias});
-  // dv, dp, dq and dk; flash's second look at the scores is not counted, as in the definitions.
+  // dv, dp, dq and dk; recomputing the scores in flash attention is not counted, as in the definitions.
   const std::int64_t flops = causal_flops(args.dims, 4);
   count(FlopPart::attention_score, flops);
-  // The gradient of the scores is an operand: written by one product, read by the next two.
+  // The gradient of the scores is an operand: one product writes it, the next two read it.
   const OpSpan span =
       begin(spec::TraceOp::attention_backward,
             {.flops = flops,

@@ -4,9 +4,9 @@
 //
 // Letters of shapes: B sequences, T positions, N = B*T tokens, M d_model, H query heads, K key/value heads, D head_dim,
 // F d_ff, V vocabulary. Weights are [out, in]. Reductions and softmax are in fp32 or better whatever the storage type.
-// The same inputs give the same bits unless a run says `deterministic: false`; all but matrix products whatever the
-// number of threads. Of those the library divides the work, and on some processors (AVX2) an element's sum has another
-// order where another thread, or a product of more rows, computes it.
+// The same inputs give the same bits unless a run says `deterministic: false`. For all operations but matrix products
+// this holds for any number of threads. The library divides the work of matrix products: on some processors (AVX2) the
+// order of an element's sum depends on the thread, or on the number of rows, with which it is computed.
 #pragma once
 
 #include <cmath>
@@ -35,18 +35,18 @@
 
 namespace perfbench::engine {
 
-// c[m, n] (+)= factor * op(a)[m, k] op(b)[k, n] (+ bias[n] on every row). a and b share a type; c is that type or f32.
-// Or a and b are e4m3 or e5m2 each, quantized: the product of their numbers is multiplied by both inverse scales, and c
+// c[m, n] (+)= factor * op(a)[m, k] op(b)[k, n] (+ bias[n] on every row). a and b share a type; c has that type or f32.
+// Or a and b are each e4m3 or e5m2, quantized: the product of their numbers is multiplied by both inverse scales, and c
 // is bf16 or f32.
-// Accumulation in fp32. With an epilogue, z being that product (write must be overwrite, c of the type of a and b, or
-// bf16):
-//   gelu_tanh:          preactivation = z, c = gelu(z). Whether gelu sees z as it is rounded in preactivation, or as it
-//                       was before, is the backend's to choose.
+// Accumulation is in fp32. With an epilogue, where z is that product (write must be overwrite, and c must have the type
+// of a and b, or bf16):
+//   gelu_tanh:          preactivation = z, c = gelu(z). The backend chooses whether gelu reads z before or after its
+//                       rounding in preactivation.
 //   gelu_tanh_gradient: c = z * gelu'(preactivation).
 struct MatmulArgs {
   RowsView a;
   TensorView b;
-  RowsView c;  // with an epilogue dense
+  RowsView c;  // dense with an epilogue
   Transpose transpose_a = Transpose::no;
   Transpose transpose_b = Transpose::no;
   Write write = Write::overwrite;
@@ -54,30 +54,31 @@ struct MatmulArgs {
   FlopPart part = FlopPart::feed_forward;
   TensorView bias_n = {};  // optional, forward only (write must be overwrite)
   Epilogue epilogue = Epilogue::none;
-  TensorView preactivation = {};  // [m, n], with an epilogue only
+  TensorView preactivation = {};  // [m, n], only with an epilogue
   float factor = 1.0F;
-  TensorView inverse_scale_a = {};  // f32 [1] at 16 bytes (kScaleAlignment), of an operand in 8 bits
+  TensorView inverse_scale_a = {};  // f32 [1], aligned to kScaleAlignment, for an 8-bit operand
   TensorView inverse_scale_b = {};
 };
 
-// Of a scale that products read: at other addresses cuBLASLt 13 has no product (CUBLAS_STATUS_NOT_SUPPORTED).
+// The alignment in bytes of a scale that products read: for others cuBLASLt 13 has no product
+// (CUBLAS_STATUS_NOT_SUPPORTED).
 inline constexpr std::int64_t kScaleAlignment = 16;
 
-// What belongs to all that is rounded to 8 bits with one scale, f32 [1] each: the largest magnitude that was met, what
-// the numbers are multiplied by before they are rounded, and 1 / scale, which products are multiplied by.
+// The state shared by all tensors that are rounded to 8 bits with one scale, f32 [1] each: the largest magnitude met,
+// the factor applied before rounding, and 1 / scale, the factor applied to products.
 struct QuantizationState {
   TensorView amax;
   TensorView scale;
   TensorView inverse_scale;
 };
 
-// out = in * scale, rounded by float8_code (engine/core/float8.h), of any number of tensors that share a state.
-//   delayed: with the scale that the state has; amax becomes the largest magnitude of all numbers in them and of what
-//            it was.
-//   current: amax is that of these tensors alone, and scale and inverse_scale are made of it before they are read.
+// out = in * scale, rounded by float8_code (engine/core/float8.h), for any number of tensors that share a state.
+//   delayed: uses the state's scale; amax becomes the largest magnitude among these tensors and its own old value.
+//   current: amax is that of these tensors alone, and scale and inverse_scale are computed from it before they are
+//   used.
 struct QuantizeArgs {
   struct Rounded {
-    RowsView out;  // e4m3 or e5m2, of one type in all
+    RowsView out;  // e4m3 or e5m2, the same in all
     RowsView in;   // f32 or bf16
   };
   std::span<const Rounded> tensors;
@@ -85,8 +86,8 @@ struct QuantizeArgs {
   spec::Fp8Scaling scaling = spec::Fp8Scaling::delayed;
 };
 
-// At the end of a step, of S states of one format: amax becomes the first row of the history, whose last one goes, and
-// is 0 then; scale = float8_scale (engine/core/float8.h) of the largest amax in the history.
+// For the end of a step, with S states of one format: amax becomes the first row of the history, whose last row is
+// dropped, and is then reset to 0. scale = float8_scale (engine/core/float8.h) of the largest amax in the history.
 struct UpdateScalesArgs {
   TensorView amax_S;
   TensorView history_HS;
@@ -95,13 +96,14 @@ struct UpdateScalesArgs {
   DType format = DType::e4m3;
 };
 
-// statistics: rmsnorm [1, N]: 1/sqrt(mean(x^2) + eps); layernorm [2, N]: mean, then 1/sqrt(var + eps). Always f32.
-// y = (x - mean) * rstd * weight + bias. With a residual, x becomes residual + x before: the bits of add() and of the
-// norm of what it rounded, in one pass over memory. (Backward, write_dx = accumulate adds to the residual's gradient.)
+// statistics: rmsnorm [1, N]: 1/sqrt(mean(x^2) + eps); layernorm [2, N]: mean, then 1/sqrt(var + eps). Always f32. y =
+// (x - mean) * rstd * weight + bias. With a residual, x first becomes residual + x: the same bits as add() and the norm
+// of its rounded result, in one pass over memory. (In the backward pass, write_dx = accumulate adds to the residual's
+// gradient.)
 struct NormForwardArgs {
   TensorView y_NM;
   TensorView statistics;
-  RowsView x_NM;  // with a residual dense
+  RowsView x_NM;  // dense with a residual
   TensorView weight_M;
   TensorView bias_M = {};       // optional
   TensorView residual_NM = {};  // optional
@@ -109,12 +111,12 @@ struct NormForwardArgs {
   double eps = 1e-5;
 };
 
-// dx (+)= gradient by x; dweight, dbias (+)= gradients by the parameters, f32, where those are asked for. dx may be dy
-// itself, which it overwrites then.
+// dx (+)= the gradient of x; dweight, dbias (+)= the gradients of the parameters, f32, if they are defined. dx may be
+// dy itself and then overwrites it.
 struct NormBackwardArgs {
   RowsView dx_NM;
   TensorView dweight_M = {};  // optional
-  TensorView dbias_M = {};    // optional, with dweight only
+  TensorView dbias_M = {};    // optional, only with dweight
   RowsView dy_NM;
   RowsView x_NM;
   TensorView statistics;
@@ -124,11 +126,12 @@ struct NormBackwardArgs {
   Write write_parameters = Write::accumulate;
 };
 
-// Rows of tokens may hold several documents one behind the other: first_N, i32 [N], says of every token where within
-// its row of T its document begins. It never falls within a row, and is at most the token's own place. Undefined where
-// each row is one document. A token's position counts from there, and attention sees nothing before it.
+// Rows of tokens may hold several documents one behind the other: first_N, i32 [N], gives for every token the place
+// within its row of T where its document begins. Within a row it never decreases, and it is at most the token's own
+// place. It is undefined if each row is one document. A token's position counts from there, and attention sees no
+// earlier token.
 
-// In place on x[N, heads*D]; row r is at position r % T (- first[r]). forward rotates by the angle, backward by its
+// In place on x[N, heads*D]; row r has position r % T (- first[r]). forward rotates by the angle, backward by its
 // negative.
 struct RopeArgs {
   RowsView x;
@@ -153,16 +156,16 @@ struct AttentionDims {
   float score_factor = inverse_root(head_dim);
 };
 
-// Causal softmax(score_factor q k^T + bias) v, of query i and key j bias[h, i - j]; the query sees the keys first[i] to
-// i, first 0 without first_N. dot_product writes the probabilities (zero for keys that are not seen) to weights_BHTT;
-// flash works in tiles and takes none. logsumexp of the scores of each row.
-// FLOPs are counted of the whole causal square, whatever documents it holds: they are those of the definitions
-// (workloads/spec/flops.h), and a plan knows them. Tiles of keys that no query of a tile sees are left out all the
-// same.
+// Causal softmax(score_factor q k^T + bias) v, with bias[h, i - j] for query i and key j. The query sees the keys
+// first[i] to i, where first is 0 without first_N. dot_product writes the probabilities (zero for keys that are not
+// seen) to weights_BHTT; flash works in tiles and does not use it. Also writes the logsumexp of the scores of each row.
+// FLOPs are counted for the whole causal square, whatever documents it holds, as in the definitions
+// (workloads/spec/flops.h), so that a plan knows them. Tiles of keys that no query of a tile sees are skipped
+// nevertheless.
 struct AttentionForwardArgs {
   TensorView context;            // [N, H*D]
   TensorView logsumexp_BHT;      // f32
-  TensorView weights_BHTT = {};  // dot_product only
+  TensorView weights_BHTT = {};  // only with dot_product
   RowsView query;                // [N, H*D]
   RowsView key;                  // [N, K*D]
   RowsView value;                // [N, K*D]
@@ -172,36 +175,36 @@ struct AttentionForwardArgs {
   spec::AttentionKind kind = spec::AttentionKind::flash;
 };
 
-// dot_product reads weights_BHTT and uses dweights_BHTT as scratch for the gradient of the scores; flash computes the
-// probabilities again from logsumexp, and the bias. dbias[b, h, d] is the sum over all queries i of the gradients by
-// the scores of i and i - d.
+// dot_product reads weights_BHTT and uses dweights_BHTT as scratch for the gradient of the scores; flash recomputes the
+// probabilities from logsumexp and the bias. dbias[b, h, d] is the sum over all queries i of the gradients of the
+// scores of i and i - d.
 struct AttentionBackwardArgs {
   RowsView dquery;            // [N, H*D]
   RowsView dkey;              // [N, K*D]
   RowsView dvalue;            // [N, K*D]
-  TensorView dbias_BHT = {};  // f32, where a bias was added
+  TensorView dbias_BHT = {};  // f32, if a bias was added
   TensorView dcontext;
   RowsView query;
   RowsView key;
   RowsView value;
   TensorView context;
   TensorView logsumexp_BHT;
-  TensorView bias_HT = {};        // flash only, where a bias was added
-  TensorView first_N = {};        // as forward
-  TensorView weights_BHTT = {};   // dot_product only
-  TensorView dweights_BHTT = {};  // dot_product only
+  TensorView bias_HT = {};        // only with flash, if a bias was added
+  TensorView first_N = {};        // as in the forward pass
+  TensorView weights_BHTT = {};   // only with dot_product
+  TensorView dweights_BHTT = {};  // only with dot_product
   AttentionDims dims;
   spec::AttentionKind kind = spec::AttentionKind::flash;
 };
 
-// bias[h, d] = table[bucket[d], h]: what attention adds to scores by the distance d from a query back to a key.
+// bias[h, d] = table[bucket[d], h]: the addend of attention scores for the distance d from a query back to a key.
 struct RelativeBiasForwardArgs {
   TensorView bias_HT;    // f32
   TensorView table_UH;   // U buckets
   TensorView buckets_T;  // i32, in [0, U)
 };
 
-// dtable[u, h] (+)= sum of dbias[b, h, d] over all sequences and the distances of bucket u; f32.
+// dtable[u, h] (+)= sum of dbias[b, h, d] over all sequences and the distances in bucket u; f32.
 struct RelativeBiasBackwardArgs {
   TensorView dtable_UH;
   TensorView dbias_BHT;
@@ -209,7 +212,7 @@ struct RelativeBiasBackwardArgs {
   Write write = Write::accumulate;
 };
 
-// Gated kinds: product = act(gate) * up. Un-gated: product = act(up), gate absent.
+// Gated kinds: product = act(gate) * up. Un-gated kinds: product = act(up), without gate.
 struct ActivationForwardArgs {
   TensorView product_NF;
   RowsView gate_NF = {};
@@ -217,7 +220,7 @@ struct ActivationForwardArgs {
   spec::Activation kind = spec::Activation::swiglu;
 };
 
-// In place: gate and up hold the forward's inputs and receive their gradients.
+// In place: gate and up hold the inputs of the forward pass and receive their gradients.
 struct ActivationBackwardArgs {
   RowsView gate_NF = {};
   RowsView up_NF;
@@ -225,14 +228,14 @@ struct ActivationBackwardArgs {
   spec::Activation kind = spec::Activation::swiglu;
 };
 
-// Which tokens the rows of a table, or the columns of logits, stand for: those from `first` on, of `all`. Where `all`
-// is 0, every token has its own.
+// The tokens that the rows of a table, or the columns of logits, stand for: those from `first` on, out of `all`. If
+// `all` is 0, every token has its own.
 struct TokenRange {
   std::int64_t first = 0;
   std::int64_t all = 0;
 };
 
-// x[r] = table[token[r]] (+ position[r % T - first[r]]). Of a token that has no row in the table: 0 (+ position).
+// x[r] = table[token[r]] (+ position[r % T - first[r]]). A token without a row in the table gives 0 (+ position).
 struct EmbeddingForwardArgs {
   TensorView x_NM;
   TensorView tokens_N;  // i32
@@ -243,7 +246,7 @@ struct EmbeddingForwardArgs {
   std::int64_t seq_len = 0;
 };
 
-// dtable and dposition always accumulate, f32; rows of one token are added in the order of r.
+// dtable and dposition always accumulate, f32; gradients of one token are added in the order of r.
 struct EmbeddingBackwardArgs {
   TensorView dtable_VM;
   TokenRange range = {};         // of the table
@@ -254,7 +257,7 @@ struct EmbeddingBackwardArgs {
   std::int64_t seq_len = 0;
 };
 
-// rows[r] = 1 in the column of token[r], 0 elsewhere; 0 everywhere of a token that has no column.
+// rows[r] = 1 in the column of token[r], 0 elsewhere; 0 everywhere if the token has no column.
 struct OneHotArgs {
   TensorView rows_NV;
   TensorView tokens_N;    // i32
@@ -262,54 +265,55 @@ struct OneHotArgs {
 };
 
 // losses[r] = logsumexp(logits[r]) - logits[r][target[r]]; logits become (softmax(logits) - onehot(target)) *
-// gradient_scale, over counted_targets where that is there. Both are 0, whatever the logits, where the target is
+// gradient_scale, divided by counted_targets if that is defined. Both are 0, whatever the logits, if the target is
 // kNoTarget.
 struct CrossEntropyArgs {
   TensorView losses_N;   // f32
   RowsView logits_NV;    // in and out
   TensorView targets_N;  // i32
   double gradient_scale = 1.0;
-  // f64 [1], optional: how many targets a mean is over, where the device knows it and not the host.
+  // f64 [1], optional: the number of targets in the mean, if the device knows it and the host does not.
   TensorView counted_targets = {};
 };
 
-// The same by ranks that have some of the columns each: what a row's own columns tell the others (the maximum, the sum
-// of exp(x - maximum), the target's logit, or 0 where it is elsewhere or there is none), and losses and gradients once
-// that of all ranks is there.
+// The same for ranks that each have some of the columns. First the statistics of a row's own columns, for the other
+// ranks: the maximum, the sum of exp(x - maximum), and the target's logit, or 0 if the target is elsewhere or absent.
+// Then losses and gradients, from the statistics of all ranks.
 inline constexpr std::int64_t kCrossEntropyStatistics = 3;
 struct CrossEntropyPartArgs {
   TensorView statistics_3N;  // f32
   RowsView logits_NV;
-  TensorView targets_N;      // i32
-  TokenRange range;          // of the columns
-  TensorView others_N = {};  // f32, optional: the greatest of the row's own columns but the target's, the lowest f32
-                             // where there is none
+  TensorView targets_N;  // i32
+  TokenRange range;      // range of the columns
+  // f32, optional: the greatest of the row's own columns except the target's, or the lowest f32 if there is no such
+  // column
+  TensorView others_N = {};
 };
 struct CrossEntropyWholeArgs {
   TensorView losses_N;        // f32
   RowsView logits_NV;         // in and out
   TensorView statistics_R3N;  // f32, of all ranks
   TensorView targets_N;       // i32
-  TokenRange range;           // of the columns
+  TokenRange range;           // range of the columns
   double gradient_scale = 1.0;
   TensorView counted_targets = {};
 };
 
-// What a model says of the targets of each of B sequences, from what all ranks' parts tell of the rows (statistics_3N,
-// then others_N). Added to scores[b]: the log-likelihood of its targets, how many there are, and how many of them are
-// no greedy choice: another token's logit is as great, or the row has a logit that is no number.
+// Scores the targets of each of B sequences, from the statistics that all ranks computed for the rows (statistics_3N,
+// then others_N). Adds to scores[b]: the log-likelihood of its targets, their number, and how many of them are not the
+// greedy choice: another token's logit is as great, or the row has a logit that is NaN.
 inline constexpr std::int64_t kScoreStatistics = kCrossEntropyStatistics + 1;
 inline constexpr std::int64_t kScores = 3;
 struct ScoreArgs {
   TensorView scores_B3;       // f64
   TensorView statistics_R4N;  // f32, of all ranks
   TensorView targets_N;       // i32
-  std::int64_t first = 0;     // of the N rows, among the B*T positions
+  std::int64_t first = 0;     // index of the first of the N rows, among the B*T positions
   std::int64_t seq_len = 0;
 };
 
-// What differs from step to step. It is read from a tensor, f64 [kAdamwFactors], so that the device needs no word from
-// the host between the gradients and the update, and a recorded step can be replayed.
+// The values that differ from step to step. They are read from a tensor, f64 [kAdamwFactors], so that the device needs
+// no values from the host between the gradients and the update, and a recorded step can be replayed.
 enum class AdamwFactor {
   learning_rate,
   bias_correction1,  // 1 - beta1^t
@@ -321,42 +325,41 @@ constexpr std::size_t index(AdamwFactor factor) {
   return static_cast<std::size_t>(factor);
 }
 
-// Keeps a zero norm from dividing by zero, as the reference implementations do.
+// Prevents division by a zero norm, as the reference implementations do.
 inline constexpr double kClipNormFloor = 1e-6;
 
-// Of a call that brings values to the host as fast as it can: room for so many waits in pinned memory.
+// The most values that one quick read to the host returns: the size of its buffer in pinned memory.
 inline constexpr std::size_t kQuicklyReadValues = 8;
 
-// A tensor to update, and what belongs to it: all of one shape, f32 but for what says otherwise.
+// A tensor to update and its state: all of one shape, and f32 unless a comment gives another type.
 struct AdamwTensor {
   TensorView weight;
-  TensorView gradient;       // f32 or, of all tensors of a call, bf16
-  TensorView first_moment;   // likewise
-  TensorView second_moment;  // as the first
+  TensorView gradient;       // f32 or, in all tensors of a call, bf16
+  TensorView first_moment;   // also f32 or, in all tensors, bf16
+  TensorView second_moment;  // has the type of the first
   double weight_decay = 0;
-  TensorView bf16_weight = {};  // optional: the new weight as copy() would round it
-  // By which moments are rounded to bf16: those of element i by draws of first_index + i of the stream at `step`
+  TensorView bf16_weight = {};  // optional: the new weight, rounded as copy() does
+  // The draws by which moments are rounded to bf16: element i uses draws of first_index + i of the stream at `step`
   // (moment_draws).
   RngStream draws = {0, ""};
   std::int64_t first_index = 0;
 };
 
-// Decoupled weight decay, in place, on any number of tensors at once. g = gradient * gradient_scale;
-// m = b1 m + (1-b1) g; v = b2 v + (1-b2) g^2;
-// weight -= learning_rate * (m/bias_correction1 / (sqrt(v/bias_correction2) + eps) + weight_decay * weight).
-// The m and v of this update are f32; what is kept of them in bf16 is rounded by chance (stochastic_rounding.h).
-// Loshchilov, Hutter, "Decoupled Weight Decay Regularization", 2019.
+// AdamW with decoupled weight decay, in place, on any number of tensors at once. g = gradient * gradient_scale; m = b1
+// m + (1-b1) g; v = b2 v + (1-b2) g^2; weight -= learning_rate * (m/bias_correction1 / (sqrt(v/bias_correction2) + eps)
+// + weight_decay * weight). The m and v used here are f32; if they are stored in bf16, they are rounded stochastically
+// (stochastic_rounding.h). Loshchilov, Hutter, "Decoupled Weight Decay Regularization", 2019.
 struct AdamwArgs {
   std::span<const AdamwTensor> tensors;
   TensorView factors;
-  TensorView step = {};  // i32 [1], of moments in bf16
+  TensorView step = {};  // i32 [1], for moments in bf16
   double beta1 = 0.9;
   double beta2 = 0.95;
   double eps = 1e-8;
 };
 
-// out = x / (1 - rate) where the draw of (first_row + row, column) at `step` in the stream keeps it, else 0, whatever x
-// is (engine/core/dropout_draws.h). out may be x. The gradient goes back by the same call.
+// out = x / (1 - rate) if the draw of (first_row + row, column) at `step` in the stream keeps it, else 0, whatever x is
+// (engine/core/dropout_draws.h). out may be x. The same call computes the gradient.
 struct DropoutArgs {
   TensorView out_RM;
   TensorView x_RM;
@@ -367,11 +370,10 @@ struct DropoutArgs {
   double rate = 0;  // in [0, 1)
 };
 
-// What a call costs by its operands alone: each that is read is read once, each that is written is written once,
-// wherever they lie. What kernels read again, or keep in scratch, is theirs. ops.cpp states it in each operation's
-// function.
+// The cost of a call, derived from its operands alone: each operand is read once or written once, wherever it lies.
+// Repeated reads and scratch memory of kernels do not count. ops.cpp states the cost in each operation's function.
 struct OperationCost {
-  std::int64_t flops = 0;  // of products
+  std::int64_t flops = 0;  // of matrix products
   std::int64_t read_bytes = 0;
   std::int64_t written_bytes = 0;
 };
@@ -386,7 +388,7 @@ class Ops {
   // dbias[O] (+)= column sums of dy[N, O]; f32.
   void bias_backward(TensorView dbias, RowsView dy, Write write);
   void norm_forward(const NormForwardArgs& args);
-  // y (and x, with a residual) from given statistics: the same bits as norm_forward's.
+  // Computes y (and x, with a residual) from given statistics, with the same bits as norm_forward.
   void norm_apply(const NormForwardArgs& args);
   void norm_backward(const NormBackwardArgs& args);
   void rope(const RopeArgs& args);
@@ -403,7 +405,7 @@ class Ops {
   void cross_entropy_part(const CrossEntropyPartArgs& args);
   void cross_entropy_whole(const CrossEntropyWholeArgs& args);
   void score(const ScoreArgs& args);
-  // expert_operations.h
+  // see expert_operations.h
   void route_forward(const RouteForwardArgs& args);
   void route_backward(const RouteBackwardArgs& args);
   void dispatch(const DispatchArgs& args);
@@ -411,16 +413,17 @@ class Ops {
   void gates_backward(const GatesBackwardArgs& args);
   void expert_product(const ExpertProductArgs& args);
   void adamw(const AdamwArgs& args);
-  // scale[1] = min(1, clip_norm / (sqrt(square_sum[1]) + kClipNormFloor)), f64: what brings the norm of a gradient with
-  // that sum of squares down to clip_norm. 1 when clip_norm is 0.
+  // scale[1] = min(1, clip_norm / (sqrt(square_sum[1]) + kClipNormFloor)), f64: the factor that reduces the norm of a
+  // gradient with that sum of squares to clip_norm. 1 if clip_norm is 0.
   void clip_scale(TensorView scale, TensorView square_sum, double clip_norm);
 
-  // out = a + b, elementwise, in f32 and rounded once. One type, but that b may be f32; out may be a or b.
+  // out = a + b, elementwise, in f32 and rounded once. All have one type, except that b may be f32; out may be a or b.
   void add(TensorView out, TensorView a, TensorView b);
   void dropout(const DropoutArgs& args);
-  // out = parts[0] + parts[1] + ..., which lie one behind the other; in f32, in this order, rounded once. One type.
+  // out = parts[0] + parts[1] + ..., which lie one behind the other; in f32, in this order, rounded once. All have one
+  // type.
   void sum_parts(TensorView out, TensorView parts);
-  // Same shape, same or another type (round to nearest even).
+  // The same shape; the same type or another one (round to nearest even).
   void copy(TensorView out, TensorView in);
   // out[i] = in[i], rounded to bf16 by the draw of element first_index + i at `step` in the stream
   // (engine/core/stochastic_rounding.h).
@@ -435,12 +438,12 @@ class Ops {
   void cast_stochastic(const StochasticCastArgs& args);
   void quantize(const QuantizeArgs& args);
   void update_scales(const UpdateScalesArgs& args);
-  // Moves bytes between device and host memory, beside the operations that follow: it begins when the ones before have
-  // ended, and what is enqueued after wait() follows it.
+  // Copies bytes between device and host memory, beside later operations: the copy begins after all earlier operations,
+  // and work enqueued after wait() follows it.
   Pending transfer(TensorView out, TensorView in);
   void fill(TensorView out, double value);
   // out[i] = f32(mean + std * stream.normal(index(i))), where index(i) = first_index + j / run * stride + j % run with
-  // j = skip + i: a part of a matrix is runs of neighbours, one stride after the other.
+  // j = skip + i: a part of a matrix consists of runs of neighbours at equal strides.
   struct NormalArgs {
     TensorView out;  // f32
     std::uint64_t seed = 0;
@@ -456,50 +459,51 @@ class Ops {
 
   // out[1] (+)= sum of x, in f64.
   void sum(TensorView out_f64, TensorView x, Write write);
-  // out[1] (+)= sum of the squares of all tensors, in f64: the same bits as adding one tensor's after the other's.
+  // out[1] (+)= sum of the squares of all tensors, in f64: the same bits as adding the tensors' sums one after another.
   void sum_of_squares(TensorView out_f64, std::span<const TensorView> tensors, Write write);
-  // To the host: waits for the values, few of which come quicker. Zeros in a dry walk.
+  // Reads values to the host, and waits for them; few values are quicker. Gives zeros in a dry walk.
   void read_f64(std::span<double> to, TensorView values);
   double read_f64(TensorView scalar);
-  // From host memory; `from` holds out.bytes() bytes and may be null in a dry walk.
+  // Copies from host memory; `from` holds out.bytes() bytes and may be null in a dry walk.
   void upload(TensorView out, const void* from);
 
   void set_pass(Pass pass) { pass_ = pass; }
   Pass pass() const { return pass_; }
-  // Every operation is a span of `sink`; none with null.
+  // Every operation becomes a span of `sink`; null: no spans.
   void set_trace(TraceSink* sink) { trace_ = sink; }
-  // The cost of every call is added to `table`; none with null. A replayed recording calls nothing.
+  // Adds the cost of every call to `table`; null: none. A replayed recording makes no calls.
   void set_table(OperationTable* table) { table_ = table; }
-  // Since construction or the last reset.
+  // The counts since construction or the last reset.
   const spec::FlopCounts& flops() const { return flops_; }
   void reset_flops() { flops_ = {}; }
-  // Of operations that were not called one by one: a replayed recording's.
+  // Adds the counts of operations that were not called one by one, in a replayed recording.
   void add_flops(const spec::FlopCounts& counts) { spec::add(flops_, counts); }
 
-  // Recordings (engine/sharding/recorded_work.h): what is enqueued between begin and end becomes one piece of work, run
-  // at its end. `earlier`, of the same work or null, may become it. A backend that computes at once has none.
+  // Recordings (engine/sharding/recorded_work.h): work enqueued between begin and end becomes one piece of work, which
+  // runs at the end. `earlier` is null or a recording of the same work, which may be updated and returned. A backend
+  // that computes at once has no recordings.
   virtual bool records() const { return false; }
   virtual void begin_recording() {}
   virtual std::unique_ptr<Recording> end_recording(std::unique_ptr<Recording> /*earlier*/) { return nullptr; }
 
-  // Memory of workspace::bytes(run) bytes that operations may use until the next call; not every backend needs any.
+  // Memory of workspace::bytes(run) bytes that operations may use until the next call; not every backend needs it.
   virtual void use_workspace(TensorView) {}
 
-  // Until everything that was enqueued has run; at once where the host computes.
+  // Blocks until everything enqueued has run; returns at once if the host computes.
   virtual void synchronize() {}
 
-  // Whether `precision` is computed by conversion because the chip has no such units.
+  // Whether `precision` is computed by conversion, because the chip has no units for it.
   virtual bool emulates(spec::Precision precision) const = 0;
 
-  // Who computed flash attention so far, where there is a choice. Of a direction in which not every call was a
-  // library's: own.
+  // Which kernels have computed flash attention so far, if there is a choice. A direction counts as `own` unless a
+  // library computed every call.
   virtual std::vector<spec::AttentionKernel> attention_kernels() const { return {}; }
 
  protected:
 #define PERFBENCH_DECLARE(name, arguments) virtual void do_##name arguments = 0;
   PERFBENCH_OPERATIONS(PERFBENCH_DECLARE)
 #undef PERFBENCH_DECLARE
-  // nullptr: already done.
+  // Returns nullptr if it is already done.
   virtual std::unique_ptr<Pending::State> do_transfer(TensorView out, TensorView in) = 0;
   virtual void do_read_f64(std::span<double> to, TensorView values) = 0;
 

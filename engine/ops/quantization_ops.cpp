@@ -1,4 +1,4 @@
-// The public operations around rounding to 8 bits: checks, costs, then the backend.
+// The public operations that round to 8 bits: they check and count costs, then call the backend.
 #include "engine/core/float8.h"
 #include "engine/ops/operand_checks.h"
 #include "engine/ops/ops.h"

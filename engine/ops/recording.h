@@ -1,9 +1,9 @@
-// Work that was enqueued once and can be enqueued again (a CUDA graph).
+// Work that is enqueued once and can be replayed (a CUDA graph).
 #pragma once
 
 namespace perfbench::engine {
 
-// A backend makes it (Ops::end_recording); who asked for it owns it, and lets it go before the collectives that it
+// A backend makes it (Ops::end_recording). The caller owns it, and must destroy it before the collectives that it
 // holds, while it is not running.
 class Recording {
  public:

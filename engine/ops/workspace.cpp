@@ -9,7 +9,8 @@ namespace {
 
 using spec::divide_up;
 
-// Transposed operands of linear layers in precision fp8: both of the weights' gradient, one of the input's gradient.
+// The transposed operands of linear layers in precision fp8: two for the weights' gradient, one for the input's
+// gradient.
 std::int64_t float8_matmul_bytes(const spec::RunSpec& run) {
   if (run.precision != spec::Precision::fp8) return 0;
   const auto& model = run.model;
@@ -29,7 +30,7 @@ std::int64_t float8_matmul_bytes(const spec::RunSpec& run) {
 std::int64_t attention_bytes(const spec::RunSpec& run) {
   const AttentionDims dims = attention_of_rank(run);
   if (run.attention == spec::AttentionKind::dot_product) return dot_product_bytes(dims);
-  // Libraries compute it in bf16 alone, without a bias and of one document a row (cuda/operations/attention.cpp).
+  // Libraries compute it only in bf16, without a bias and with one document per row (cuda/operations/attention.cpp).
   const bool bf16 = spec::computes_in_bf16(run.precision);
   if (run.model.position.kind == spec::PositionKind::t5_relative_bias) {
     return flash_bias_bytes(dims, bf16 ? DType::bf16 : DType::f32);

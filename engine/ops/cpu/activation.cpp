@@ -14,7 +14,7 @@ struct ValueAndSlope {
 
 struct Relu {
   static ValueAndSlope at(Vec x) {
-    // Written so that a NaN passes.
+    // Written so that a NaN stays a NaN.
     return {select(x < Vec{}, Vec{}, x), select(x <= Vec{}, Vec{}, splat(1.0F))};
   }
 };
@@ -35,7 +35,7 @@ struct GeluTanh {
     const Vec square = x * x;
     const Vec s = sigmoid(kTwoRootTwoOverPi * x * (1.0F + kCubic * square));
     const Vec slope_2u = kTwoRootTwoOverPi * (1.0F + 3.0F * kCubic * square);
-    // s (1 - s) is 0 where the polynomial overflows: keep infinity * 0 out.
+    // s (1 - s) is 0 where the polynomial overflows; this avoids infinity * 0.
     const Vec bend = select(s * (1.0F - s) == Vec{}, Vec{}, x * s * (1.0F - s) * slope_2u);
     return {x * s, s + bend};
   }
@@ -112,7 +112,7 @@ void with_kind(spec::Activation kind, F&& f) {
 }
 
 // Calls f(first element of product, gate, up; elements) for pieces in which all operands are dense: whole ranges, or
-// rows of gate and up that lie apart. gate is nullptr where there is none.
+// rows if the rows of gate and up are apart. gate is nullptr if there is none.
 template <class T, class F>
 void for_dense_pieces(const TensorView& product, const RowsView& gate, const RowsView& up, F&& f) {
   if (up.is_dense() && gate.is_dense()) {

@@ -1,5 +1,5 @@
 // One pass over the optimizer's state: 28 bytes a parameter (8 less with moments in bf16, 2 less with gradients in
-// bf16, 2 more with a bf16 weight), so memory sets the pace.
+// bf16, 2 more with a bf16 weight), so it is limited by memory bandwidth.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -24,14 +24,14 @@ struct AdamwStep {
   float decay;
 };
 
-// Moments are rounded in blocks of so many elements, whose draws then lie one behind the other.
+// Moments are rounded in blocks of this many elements, whose draws are then contiguous.
 constexpr std::int64_t kBlock = 64;
 
-// Of elements from `from` on, an even one: moment_draws of from + i are at 2 i and 2 i + 1.
+// The draws for elements from `from` on, which is even: moment_draws of from + i are at 2 i and 2 i + 1.
 struct BlockOfDraws {
   BlockOfDraws(const RngStream& stream, std::int64_t from) {
     static_assert(std::endian::native == std::endian::little);
-    constexpr std::int64_t kWords = kBlock / kMomentsPerWord + 1;  // a block may begin between two
+    constexpr std::int64_t kWords = kBlock / kMomentsPerWord + 1;  // a block may begin in the middle of a word
     std::uint64_t words[kWords];
     const auto first = static_cast<std::uint64_t>(from / kMomentsPerWord);
     for (std::int64_t i = 0; i < kWords; ++i) words[i] = stream.bits(first + static_cast<std::uint64_t>(i));
@@ -45,7 +45,7 @@ inline Bf16 rounded_by_chance(float x, std::uint16_t draw) {
   return {stochastic_bf16(std::bit_cast<std::uint32_t>(x), draw)};
 }
 
-// kRounds: the tensor has a bf16 weight. `draws`: two for each element, of moments in bf16.
+// kRounds: the tensor has a bf16 weight. `draws`: two for each element, for moments in bf16.
 template <bool kRounds, class Gradient, class Moment>
 void update(const AdamwTensor& tensor, const AdamwStep& s, std::int64_t begin, std::int64_t end,
             const std::uint16_t* draws) {

@@ -1,7 +1,7 @@
-// The two attentions and what they share: heads packed into contiguous f32 tiles, and the causal mask of a tile.
+// Shared by the two attentions: heads packed into contiguous f32 tiles, and the causal mask of a tile.
 //
-// A unit of work is one key/value head of one sequence with all query heads that read it; a query head's gradient of
-// key and value is then summed by one thread in a fixed order. Units too few for the threads are divided by rows.
+// A unit of work is one key/value head of one sequence with all query heads that read it, so one thread sums a query
+// head's gradient of key and value in a fixed order. If there are fewer units than threads, they are divided by rows.
 #pragma once
 
 #include "engine/ops/cpu/document_rows.h"
@@ -19,7 +19,7 @@ void flash_backward(const AttentionBackwardArgs& args, Scratch& scratch);
 void dot_product_forward(const AttentionForwardArgs& args, Scratch& scratch);
 void dot_product_backward(const AttentionBackwardArgs& args, Scratch& scratch);
 
-// A head's columns within [N, heads*D], the rows of one sequence. Rows may lie further apart than they are wide.
+// A head's columns within [N, heads*D], for the rows of one sequence. The distance of rows may exceed their width.
 template <class T>
 struct HeadRows {
   T* data = nullptr;  // row 0
@@ -39,15 +39,15 @@ inline std::int64_t padded_head(const AttentionDims& dims) {
 }
 
 struct PackedShape {
-  std::int64_t rows;      // present in the source
+  std::int64_t rows;      // rows that exist in the source
   std::int64_t width;     // D
-  std::int64_t to_width;  // of the packed rows, at least D
+  std::int64_t to_width;  // width of the packed rows, at least D
 };
 
-// [rows][to_width] times factor, zeros behind D.
+// Packs to [rows][to_width] times `factor`, with zeros behind D.
 template <class T>
 void pack_rows(HeadRows<const T> from, PackedShape shape, float factor, float* to) {
-  // Rows lie a page or so apart, which the hardware's prefetcher does not follow.
+  // Rows are about a page apart, which the hardware's prefetcher does not follow.
   constexpr std::int64_t kAhead = 8;
   constexpr std::int64_t kLine = 64 / sizeof(T);
   for (std::int64_t r = 0; r < shape.rows; ++r, to += shape.to_width) {
@@ -60,8 +60,8 @@ void pack_rows(HeadRows<const T> from, PackedShape shape, float factor, float* t
   }
 }
 
-// Transposed, a tile at a time: [tiles][D][tile], zeros behind the last row. A tile's rows are next to each other, so
-// that a product walks it without the power-of-two strides that would use few sets of the cache.
+// Packs transposed, a tile at a time: [tiles][D][tile], with zeros behind the last row. A tile's rows are adjacent, so
+// a product reads them without power-of-two strides, which would use few sets of the cache.
 template <class T>
 void pack_columns(HeadRows<const T> from, PackedShape shape, std::int64_t tile, float* to) {
   for (std::int64_t first = 0; first < shape.rows; first += tile, to += shape.width * tile) {
@@ -96,19 +96,19 @@ struct ScoreTile {
   std::int64_t rows = 0;
   std::int64_t key = 0;
   std::int64_t keys = 0;
-  const std::int32_t* first_T = nullptr;  // where the documents of the sequence's queries begin, or none
+  const std::int32_t* first_T = nullptr;  // where the documents of the sequence's queries begin, or null
 
-  // Keys of the tile that query `row + r` may see.
+  // The number of keys of the tile that are not after query `row + r`.
   std::int64_t visible(std::int64_t r) const { return std::clamp<std::int64_t>(row + r + 1 - key, 0, keys); }
-  // The first of them, of documents before its own, that it may not.
+  // The number of keys among them that it may not see, because they belong to earlier documents.
   std::int64_t hidden(std::int64_t r) const {
     return first_T == nullptr ? 0 : std::clamp<std::int64_t>(first_T[row + r] - key, 0, keys);
   }
-  // Then so are they to all queries behind, as documents lie one behind the other.
+  // If so for the first query, then for all later ones, because documents lie one behind the other.
   bool all_hidden() const { return hidden(0) == keys; }
-  // From query `row + r` back to the first key.
+  // The distance from query `row + r` back to the first key.
   std::int64_t distance(std::int64_t r) const { return row + r - key; }
-  // Rows that see a key of the tile at all, and that see them all, start here.
+  // The first row that sees any key of the tile.
   std::int64_t first_row() const { return std::clamp<std::int64_t>(key - row, 0, rows); }
   bool masked() const { return visible(0) < keys; }
 };
@@ -121,7 +121,7 @@ inline std::int64_t first_key_tile(const std::int32_t* first_T, std::int64_t row
 // Rows that share the bounds of a product on a masked tile.
 inline constexpr std::int64_t kMaskRows = kTileRows;
 
-// scores[rows, keys] = a[rows, D] b[D, keys]; only what the mask lets through, rounded up to whole registers.
+// scores[rows, keys] = a[rows, D] b[D, keys], only for visible keys, rounded up to whole registers.
 inline void score_product(const ScoreTile& tile, TileProduct product) {
   if (!tile.masked()) {
     product.m = tile.rows;
@@ -138,7 +138,7 @@ inline void score_product(const ScoreTile& tile, TileProduct product) {
   }
 }
 
-// out[rows, D] += scores[rows, keys] b[keys, D]. Masked scores within a row's group are zero.
+// out[rows, D] += scores[rows, keys] b[keys, D]. Masked scores within a group of rows are zero.
 inline void value_product(const ScoreTile& tile, TileProduct product) {
   if (!tile.masked()) {
     product.m = tile.rows;
@@ -174,23 +174,23 @@ inline void key_product(const ScoreTile& tile, std::int64_t keys_present, TilePr
   }
 }
 
-// A head's row of a table by distance, [.., H, T] f32; nullptr where there is none.
+// A head's row in a table by distance, [.., H, T] f32; nullptr if there is none.
 inline float* distance_row(const TensorView& x, const AttentionDims& dims, std::int64_t head) {
   return x.defined() ? x.as<float>() + head * dims.seq_len : nullptr;
 }
 
-// A query's scores of neighbouring keys, the first of them `distance` before it: each gets the bias of its distance.
+// Adds the bias by distance to a query's scores of neighbouring keys; `distance` is that of the first key.
 inline void add_bias(const float* bias_T, std::int64_t distance, std::int64_t keys, float* __restrict scores) {
   const float* const of_first = bias_T + distance;
   for (std::int64_t i = 0; i < keys; ++i) scores[i] += of_first[-i];
 }
-// And from the gradients by such scores the sums by distance.
+// Adds the gradients of such scores to the sums by distance.
 inline void add_by_distance(const float* dscores, std::int64_t distance, std::int64_t keys, float* __restrict dbias_T) {
   float* const of_first = dbias_T + distance;
   for (std::int64_t i = 0; i < keys; ++i) of_first[-i] += dscores[i];
 }
 
-// How units are handed to threads: each divided into `parts` that take rows in turn.
+// How units are divided among threads: each unit into `parts` that take rows in turn.
 struct Division {
   int threads = 1;
   std::int64_t units = 0;
@@ -199,7 +199,7 @@ struct Division {
   std::int64_t items() const { return units * parts; }
 };
 
-// Whole units as long as every thread gets its even share of them.
+// Units stay whole if every thread gets an even share of them.
 inline Division divide_units(const AttentionDims& dims) {
   Division division;
   division.units = dims.batch * dims.n_kv_heads;

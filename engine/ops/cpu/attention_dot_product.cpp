@@ -1,6 +1,6 @@
-// Attention with the probabilities in memory, as frameworks without a fused kernel compute it: all keys of a tile of
-// queries at once. Nothing is computed for pairs above the diagonal's tiles. What is stored in bf16 is used as rounded,
-// so that forward and backward see the same probabilities.
+// Attention with the probabilities in memory, as frameworks without a fused kernel compute it: all keys at once for a
+// tile of queries. Pairs above the diagonal's tiles are not computed. Values stored in bf16 are used as rounded, so
+// that forward and backward see the same probabilities.
 #include <cmath>
 #include <limits>
 
@@ -16,7 +16,7 @@ constexpr std::int64_t kKeyTile = 64;
 struct UnitHead {
   std::int64_t batch;
   std::int64_t kv_head;
-  std::int64_t group;  // query heads of a key/value head
+  std::int64_t group;  // query heads per key/value head
 };
 
 UnitHead unit_head(const AttentionDims& dims, std::int64_t unit) {
@@ -29,7 +29,7 @@ T* score_row(const TensorView& x, const AttentionDims& dims, std::int64_t batch,
   return x.as<T>() + ((batch * dims.n_heads + head) * dims.seq_len + row) * dims.seq_len;
 }
 
-// Stores n of a row's scores, from `first` on, as T, rounds the source likewise, and writes zeros around them.
+// Stores n scores of a row, from `first` on, as T with zeros around them, and rounds the source in the same way.
 template <class T>
 void keep_row(float* scores, std::int64_t first, std::int64_t n, T* to, std::int64_t width) {
   std::fill(to, to + first, T{});
@@ -44,7 +44,7 @@ void keep_row(float* scores, std::int64_t first, std::int64_t n, T* to, std::int
   std::fill(to + n, to + width, T{});
 }
 
-// Scores of a tile of queries against the keys in sight, tile by tile of keys. [rows][stride].
+// The scores of a tile of queries for the visible keys, one tile of keys after another. [rows][stride].
 struct Strip {
   float* scores = nullptr;
   std::int64_t stride = 0;
@@ -55,9 +55,9 @@ void for_key_tiles(std::int64_t first_key, std::int64_t row, std::int64_t rows, 
   for (std::int64_t key = first_key; key < row + rows; key += kKeyTile) f(ScoreTile{row, rows, key, kKeyTile});
 }
 
-// A pass over the scores: products of queries and keys, of which each row is made into what is kept of it, and the sums
-// of the values with that. Forward these are the probabilities and the context, backward the gradients of scores and
-// queries.
+// A pass over the scores: products of queries and keys, from each row of which the stored values are computed, and the
+// sums of `values` weighted with these. In the forward pass the stored values are the probabilities and the sums the
+// context; in the backward pass they are the gradients of scores and queries.
 struct ScorePass {
   const AttentionDims& dims;
   RowsView queries;  // [N, H*D], times query_factor
@@ -69,19 +69,19 @@ struct ScorePass {
   TensorView first_N = {};  // optional
 };
 
-// A row of a pass.
+// One row of a pass.
 struct ScoreRow {
   std::int64_t batch = 0;
   std::int64_t head = 0;
   std::int64_t row = 0;
   float* scores = nullptr;
-  std::int64_t begin = 0;  // of the tiles of keys that hold what the row sees, `first` to `row`
-  std::int64_t end = 0;    // of the diagonal's tile
+  std::int64_t begin = 0;  // begin of the tiles of keys that hold the visible ones, `first` to `row`
+  std::int64_t end = 0;    // end of the diagonal's tile
   std::int64_t first = 0;
 
   std::int64_t visible() const { return row + 1 - first; }
   float* of_visible() const { return scores + first; }
-  // Zeros for the other keys of the tiles.
+  // Writes zeros for the other keys of the tiles.
   void mask() const {
     std::fill(scores + begin, scores + first, 0.0F);
     std::fill(scores + row + 1, scores + end, 0.0F);
@@ -104,7 +104,7 @@ class QueryTiles {
   }
   static std::int64_t floats(const ScorePass& pass) { return QueryTiles(pass, nullptr).used_; }
 
-  // keep(ScoreRow) makes the scores that a row sees into what its values are multiplied with, and keeps it.
+  // keep(ScoreRow) turns the visible scores of a row into the weights of its values, and stores them.
   template <class Keep>
   void run(std::int64_t unit, std::int64_t part, std::int64_t parts, const Keep& keep) {
     const auto [batch, kv_head, group] = unit_head(dims_, unit);
@@ -195,7 +195,7 @@ float softmax_row(float* scores, std::int64_t n) {
   return maximum + std::log(total);
 }
 
-// dscore = weight * (dweight - sum of weight * dweight), in place of dweight.
+// Replaces dweight by dscore = weight * (dweight - sum of weight * dweight).
 template <class T>
 void softmax_gradient(float* dweights, const T* weights, std::int64_t n) {
   Vec sum{};
@@ -209,7 +209,7 @@ void softmax_gradient(float* dweights, const T* weights, std::int64_t n) {
   }
 }
 
-// dkey and dvalue of one tile of keys, from the stored probabilities and score gradients of all queries below.
+// dkey and dvalue of one tile of keys, from the stored probabilities and score gradients of all later queries.
 template <class T>
 class KeyGradient {
  public:
@@ -259,7 +259,8 @@ class KeyGradient {
     };
     pack_scores(args_.weights_BHTT, weights_);
     pack_scores(args_.dweights_BHTT, dscores_);
-    // Zero where a query does not see a key: written so by both passes before, up to the end of the diagonal's tile.
+    // Pairs of query and key that do not see each other are zero: both earlier passes wrote that, up to the end of the
+    // diagonal's tile.
     TileProduct product{.a_stride = kKeyTile, .b_stride = width_, .c_stride = width_, .n = width_};
     product.a = weights_;
     product.b = dcontext_;
@@ -283,7 +284,7 @@ class KeyGradient {
   float* dvalue_ = nullptr;
 };
 
-// dbias of one head of one sequence, from the stored score gradients. row_T: room for a row.
+// dbias for one head of one sequence, from the stored score gradients. row_T: a buffer for one row.
 template <class T>
 void sum_by_distance(const AttentionBackwardArgs& args, std::int64_t batch, std::int64_t head, float* row_T) {
   const AttentionDims& dims = args.dims;

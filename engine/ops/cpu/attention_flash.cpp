@@ -1,10 +1,12 @@
 // Tiled attention (Dao, "FlashAttention-2", 2023): the scores exist one tile at a time.
 //
-// Both directions compute the same scores, bit for bit, and take them off before they change to base 2. So the key with
-// the largest score x has the same difference in both: logsumexp = x + log(sum) is rounded, but never to below x, and
-// by no more than log(sum) upwards. However large the scores are, the probabilities of the backward pass are at most 1,
-// and by no more than a factor of `sum` (at most T) other than those of the forward pass. With log2(e) folded into the
-// scale and a logsumexp that went through two more products they were wrong by a factor of 2^(3 u x).
+// Both directions compute the same scores, bit for bit, and subtract the maximum or logsumexp before they change to
+// base
+// 2. So the key with the largest score x has the same difference in both: logsumexp = x + log(sum) is rounded, but
+// never to below x, and by no more than log(sum) upwards. However large the scores are, the probabilities of the
+// backward pass are at most 1, and differ from those of the forward pass by at most a factor of `sum` (at most T). If
+// log2(e) were folded into the scale and logsumexp went through two more products, they would be wrong by a factor of
+// 2^(3 u x).
 #include <cmath>
 #include <limits>
 
@@ -14,10 +16,10 @@
 namespace perfbench::engine::cpu {
 namespace {
 
-// Sizes of tiles from 48 to 256 were within 5 % of each other where the first-level cache holds 48 KiB.
+// Tile sizes from 48 to 256 performed within 5 % of each other with a first-level cache of 48 KiB.
 constexpr std::int64_t kFlashQueryTile = 8 * kTileRows;
 constexpr std::int64_t kFlashKeyTile = 128;    // forward
-constexpr std::int64_t kBackwardKeyTile = 64;  // two tiles of scores are alive
+constexpr std::int64_t kBackwardKeyTile = 64;  // smaller, because two tiles of scores are alive
 
 Vec exp_of_difference(Vec difference) {
   return exp2(difference * kLog2E);
@@ -32,7 +34,7 @@ class FlashForward {
 
   static std::int64_t floats(const AttentionForwardArgs& args) { return FlashForward(args, nullptr).used_; }
 
-  // Query tiles part, part + parts, ... of one unit.
+  // Computes query tiles part, part + parts, ... of one unit.
   void run(std::int64_t unit, std::int64_t part, std::int64_t parts) {
     const std::int64_t batch = unit / dims_.n_kv_heads;
     const std::int64_t kv_head = unit % dims_.n_kv_heads;
@@ -94,14 +96,14 @@ class FlashForward {
     finish(tile, batch, head);
   }
 
-  // Scores become exp(score - maximum so far); what was summed under a smaller maximum is scaled down.
+  // Scores become exp(score - maximum so far); earlier sums under a smaller maximum are scaled down.
   void softmax(const ScoreTile& tile) {
     const Vec lowest = splat(-std::numeric_limits<float>::infinity());
     for (std::int64_t r = tile.first_row(); r < tile.rows; ++r) {
       float* const scores = scores_ + r * kFlashKeyTile;
       const std::int64_t visible = tile.visible(r);
       const std::int64_t hidden = tile.hidden(r);
-      if (hidden == visible) {  // a document that begins behind the tile, which other rows see
+      if (hidden == visible) {  // the row's document begins behind the tile, which other rows see
         std::fill(scores, scores + kFlashKeyTile, 0.0F);
         continue;
       }
@@ -111,7 +113,7 @@ class FlashForward {
       if (visible < kFlashKeyTile) {
         float* const last = scores + width - kLanes;
         store(last, keep_lanes(load(last), visible - (width - kLanes), lowest));
-        // What the product with the values reads behind it, for the rows that it takes together.
+        // Fills what the product with the values reads behind the visible keys, for the rows that it takes together.
         const std::int64_t end = std::min(kFlashKeyTile, round_up(visible + kMaskRows, kLanes));
         for (std::int64_t i = width; i < end; i += kLanes) store(scores + i, Vec{});
       }
@@ -158,12 +160,12 @@ class FlashForward {
   float* scores_ = nullptr;      // [kFlashQueryTile][kFlashKeyTile]
   float* sums_ = nullptr;        // [kFlashQueryTile][kLanes]
   float* maxima_ = nullptr;      // [kFlashQueryTile]
-  const float* bias_ = nullptr;  // [T] of the head, or none
+  const float* bias_ = nullptr;  // [T] of the head, or null
 };
 
-// Which gradients a walk over the tiles computes. Where whole units do not keep all threads busy, keys and queries are
-// walked apart, each divided among the threads, at the price of computing the scores twice; the sums run in the same
-// order either way, so the bits are the same. Those of dbias are over both: with a bias units stay whole.
+// The gradients that a walk over the tiles computes. If whole units do not keep all threads busy, keys and queries are
+// walked separately, each divided among the threads, at the price of computing the scores twice. Sums run in the same
+// order either way, so the bits are the same. dbias sums over both, so with a bias units stay whole.
 enum class Wanted { all, dkey_dvalue, dquery };
 
 template <class T>
@@ -175,7 +177,7 @@ class FlashBackward {
 
   static std::int64_t floats(const AttentionBackwardArgs& args) { return FlashBackward(args, nullptr).used_; }
 
-  // Tiles part, part + parts, ... of the keys (dkey_dvalue) or of the queries (dquery).
+  // Walks tiles part, part + parts, ... of the keys (dkey_dvalue) or of the queries (dquery).
   void run(Wanted wanted, std::int64_t unit, std::int64_t part, std::int64_t parts) {
     const std::int64_t batch = unit / dims_.n_kv_heads;
     const std::int64_t kv_head = unit % dims_.n_kv_heads;
@@ -214,7 +216,7 @@ class FlashBackward {
 
   bool mine(std::int64_t tile) const { return tile % parts_ == part_; }
 
-  // At most 1 for the same scores, and for others.
+  // At most 1, also when rounding makes the difference positive.
   static Vec probability(Vec difference) { return exp_of_difference(at_most(difference, 0.0F)); }
 
   void pack_keys(std::int64_t batch, std::int64_t kv_head) {
@@ -232,7 +234,7 @@ class FlashBackward {
     const PackedShape shape{dims_.seq_len, dims_.head_dim, width_};
     pack_rows<T>(head_rows<const T>(args_.query, dims_, batch, head), shape, dims_.score_factor, query_);
     pack_rows<T>(head_rows<const T>(args_.dcontext, dims_, batch, head), shape, 1.0F, dcontext_);
-    float* const context = dquery_;  // whose place is not needed yet
+    float* const context = dquery_;  // reuses memory that is not needed yet
     pack_rows<T>(head_rows<const T>(args_.context, dims_, batch, head), shape, 1.0F, context);
     sum_deltas(context);
     std::fill(dquery_, dquery_ + dims_.seq_len * width_, 0.0F);
@@ -241,11 +243,11 @@ class FlashBackward {
     std::copy(logsumexp, logsumexp + dims_.seq_len, logsumexp_);
   }
 
-  // delta[r] = sum of dcontext * context, which is the sum over keys of weight * dweight. In the order of the product
-  // that gives dweight: where a query sees one key, its context is that key's value, and delta is to be dweight itself.
-  // A difference in rounding would be multiplied with queries and keys, which are large where scores are.
+  // delta[r] = sum of dcontext * context, which equals the sum over keys of weight * dweight. It is summed in the order
+  // of the product that gives dweight: if a query sees only one key, its context is that key's value, and delta must
+  // equal dweight. A difference in rounding would be multiplied by queries and keys, which are large where scores are.
   void sum_deltas(const float* context) {
-    constexpr std::int64_t kRows = 8;  // side by side, as each sum waits for itself
+    constexpr std::int64_t kRows = 8;  // rows side by side, because each sum waits for itself
     for (std::int64_t first = 0; first < dims_.seq_len; first += kRows) {
       const std::int64_t rows = std::min(kRows, dims_.seq_len - first);
       float sums[kRows] = {};
@@ -271,7 +273,7 @@ class FlashBackward {
     }
   }
 
-  // weights and the gradient of the scores of one tile.
+  // Computes the weights and the gradient of the scores of one tile.
   void score_tile(const ScoreTile& tile) {
     TileProduct product{.a = query_ + tile.row * width_,
                         .a_stride = width_,
@@ -303,7 +305,7 @@ class FlashBackward {
         store(dscores + i, weight * (load(dscores + i) - delta));
       }
       if (visible == kBackwardKeyTile) continue;
-      // The register that the mask cuts, and zeros behind it for the rows that a product takes together.
+      // The register that the mask cuts, then zeros behind it for the rows that a product takes together.
       const Vec weight = keep_lanes(probability(load(weights + whole) - logsumexp), visible - whole);
       store(weights + whole, weight);
       store(dscores + whole, keep_lanes(weight * (load(dscores + whole) - delta), visible - whole));
@@ -360,7 +362,7 @@ class FlashBackward {
     }
   }
 
-  // The packed queries carry the scale.
+  // The packed queries already include the scale.
   void write_dkey_dvalue(std::int64_t batch, std::int64_t kv_head) const {
     const auto dkey = head_rows<T>(args_.dkey, dims_, batch, kv_head);
     const auto dvalue = head_rows<T>(args_.dvalue, dims_, batch, kv_head);
@@ -375,13 +377,13 @@ class FlashBackward {
   const AttentionBackwardArgs& args_;
   const AttentionDims& dims_;
   Wanted wanted_ = Wanted::all;
-  const std::int32_t* first_T_ = nullptr;  // of the sequence, or none
+  const std::int32_t* first_T_ = nullptr;  // of the sequence, or null
   std::int64_t part_ = 0;
   std::int64_t parts_ = 1;
   std::int64_t width_ = 0;
   std::int64_t used_ = 0;
   float* keys_turned_ = nullptr;    // [tiles][D][kBackwardKeyTile]
-  float* values_turned_ = nullptr;  // likewise
+  float* values_turned_ = nullptr;  // as above
   float* keys_ = nullptr;           // these and the gradients: [T][width]
   float* dkey_ = nullptr;
   float* dvalue_ = nullptr;
@@ -392,7 +394,7 @@ class FlashBackward {
   float* delta_ = nullptr;
   float* weights_ = nullptr;  // [kFlashQueryTile][kBackwardKeyTile]
   float* dscores_ = nullptr;
-  const float* bias_ = nullptr;  // [T] of the head, or none
+  const float* bias_ = nullptr;  // [T] of the head, or null
   float* dbias_ = nullptr;
 };
 

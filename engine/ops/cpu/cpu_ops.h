@@ -1,5 +1,5 @@
-// The cpu backend: every do_* stands in the file of its name. Storage f32 or bf16, arithmetic in f32, reductions in an
-// order that is fixed by the shapes and not by the number of threads.
+// The cpu backend: every do_* function is in the file with its name. Storage is f32 or bf16, arithmetic f32. The order
+// of reductions depends on the shapes and not on the number of threads.
 #pragma once
 
 #include <map>
@@ -12,8 +12,8 @@
 
 namespace perfbench::engine {
 
-// Of the libraries behind it, for the record of a run: library -> version ("onednn" -> "2.6.3"), and "matmul" -> the
-// one that computes the products.
+// The versions of the libraries used, for the record of a run: library -> version ("onednn" -> "2.6.3"), and "matmul"
+// -> the library that computes the products.
 std::map<std::string, std::string> cpu_library_versions();
 
 namespace cpu {
@@ -34,16 +34,16 @@ class CpuOps : public Ops {
   // d *= gelu'(preactivation), in its tanh form.
   static void multiply_by_gelu_slope(TensorView d, TensorView preactivation);
 
-  // Floats of the workspace, for one operation. Throws LogicFault when the plan (engine/ops/cpu_workspace.h) holds
-  // less. Without a plan, as in tests and microbenchmarks, it is a buffer that grows; throws OutOfMemory.
+  // Floats of the workspace, for one operation. Throws LogicFault if the plan (engine/ops/cpu_workspace.h) holds less.
+  // Without a plan, as in tests and microbenchmarks, the buffer grows, which may throw OutOfMemory.
   float* workspace(std::int64_t floats, std::string_view op);
-  // Parts of workspace::cpu.
+  // Lays out parts of workspace::cpu.
   template <class Parts, class... Dims>
   Parts place(std::string_view op, const Dims&... dims) {
     Carver carver(workspace(workspace::cpu::floats_of<Parts>(dims...), op));
     return Parts(carver, dims...);
   }
-  // Without the epilogue.
+  // Computes the product without the epilogue.
   void multiply(const MatmulArgs& args);
 
   TensorView workspace_;

@@ -1,5 +1,5 @@
-// Loss and its gradient in the place of the logits. A row is read from memory once: block by block its maximum is taken
-// and the exponentials are kept, which a second pass, in cache, only scales.
+// The loss, and its gradient in place of the logits. A row is read from memory once: the maximum of each block is taken
+// and its exponentials are kept, which a second pass in cache only scales.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -17,9 +17,9 @@ constexpr std::int64_t kMaximumBlock = 1024;  // elements that share a maximum; 
 
 // A row as exp(x - maxima[i / kMaximumBlock]), not yet scaled to a common maximum.
 struct SoftmaxRow {
-  float* exponentials;  // the row itself if that is f32
-  float* maxima;        // of the blocks
-  float maximum;        // of all
+  float* exponentials;  // the row itself if it is f32
+  float* maxima;        // one per block
+  float maximum;        // of the whole row
   double sum;           // of exp(x - maximum)
 };
 
@@ -35,7 +35,7 @@ float block_maximum(const T* x, std::int64_t n) {
   return max_lanes(max(most[0], most[1]));
 }
 
-// Milakov, Gimelshein, "Online normalizer calculation for softmax", 2018, by blocks.
+// Milakov, Gimelshein, "Online normalizer calculation for softmax", 2018, applied to blocks.
 template <class T>
 void exponentiate(const T* x, std::int64_t n, SoftmaxRow& row) {
   row.maximum = std::numeric_limits<float>::lowest();
@@ -64,7 +64,7 @@ void exponentiate(const T* x, std::int64_t n, SoftmaxRow& row) {
   }
 }
 
-// softmax * factor.
+// Writes softmax * factor.
 template <class T>
 void write_gradient(const SoftmaxRow& row, double factor, T* out, std::int64_t n) {
   for (std::int64_t first = 0; first < n; first += kMaximumBlock) {
@@ -79,7 +79,7 @@ void write_gradient(const SoftmaxRow& row, double factor, T* out, std::int64_t n
   }
 }
 
-// Of a row but for one column, which may be none of its own.
+// The maximum of a row without one column, which may be absent from it.
 template <class T>
 float greatest_other(const T* x, std::int64_t n, std::int64_t column) {
   if (column < 0 || column >= n) return block_maximum(x, n);
@@ -97,31 +97,31 @@ void check_targets(const TensorView& targets, std::int64_t vocabulary) {
   }
 }
 
-// Over the targets that were counted, where they were: infinite where there are none, and then no row asks.
+// Divided by the number of targets if that was counted: infinite if there are no targets, but then no row uses it.
 double gradient_scale(double scale, const TensorView& counted_targets) {
   return counted_targets.defined() ? scale / *counted_targets.as<const double>() : scale;
 }
 
-// Of a row without a target.
+// For a row without a target.
 template <class T>
 void clear_row(T* gradient, std::int64_t width, float& loss) {
   std::fill_n(gradient, width, from_f32<T>(0.0F));
   loss = 0.0F;
 }
 
-// The whole vocabulary, of which the logits may be a part.
+// The size of the whole vocabulary, of which the logits may be a part.
 std::int64_t vocabulary(const TokenRange& range, const RowsView& logits) {
   return range.all > 0 ? range.all : logits.shape[1];
 }
 
-// Of all ranks' parts of a row.
+// A row, combined from the parts of all ranks.
 struct WholeRow {
   double maximum = std::numeric_limits<double>::lowest();
   double sum = 0.0;  // of exp(x - maximum)
   double target = 0.0;
 };
 
-// How many of each there are in [ranks, statistics, rows].
+// The extents of [ranks, statistics, rows].
 struct PartsShape {
   std::int64_t ranks;
   std::int64_t statistics;
@@ -171,7 +171,7 @@ void CpuOps::do_cross_entropy_part(const CrossEntropyPartArgs& args) {
   });
 }
 
-// Few numbers: what the parts are made of has been read already.
+// Works on few numbers: the logits themselves have already been read.
 void CpuOps::do_score(const ScoreArgs& args) {
   const std::int64_t rows = args.targets_N.elements();
   const std::int64_t ranks = args.statistics_R4N.shape[0];
@@ -212,7 +212,7 @@ void CpuOps::do_cross_entropy_whole(const CrossEntropyWholeArgs& args) {
             const WholeRow row = join(args.statistics_R3N.as<const float>(), {ranks, kCrossEntropyStatistics, rows}, r);
             const double above_target = row.maximum - row.target;
             args.losses_N.as<float>()[r] = static_cast<float>(std::log(row.sum) + above_target);
-            const auto maximum = static_cast<float>(row.maximum);  // as it was sent
+            const auto maximum = static_cast<float>(row.maximum);  // rounded as it was sent
             const auto scale = static_cast<float>(scale_of_all / row.sum);
             for (std::int64_t i = 0; i < width; i += kLanes) {
               const std::int64_t n = std::min(kLanes, width - i);
@@ -220,7 +220,7 @@ void CpuOps::do_cross_entropy_whole(const CrossEntropyWholeArgs& args) {
             }
             const std::int64_t target = targets[r] - args.range.first;
             if (target < 0 || target >= width) continue;
-            // p - 1 from the exact p: no cancellation on top of the polynomial's error.
+            // p - 1 from the exact p, so that cancellation does not amplify the polynomial's error.
             const double probability = std::exp(-above_target) / row.sum;
             logits[target] = from_f32<T>(static_cast<float>((probability - 1.0) * scale_of_all));
           }
@@ -257,7 +257,7 @@ void CpuOps::do_cross_entropy(const CrossEntropyArgs& args) {
             const double above_target = static_cast<double>(row.maximum) - target;
             args.losses_N.as<float>()[r] = static_cast<float>(std::log(row.sum) + above_target);
             write_gradient(row, scale, logits, width);
-            // p - 1 from the exact p: no cancellation on top of the polynomial's error.
+            // p - 1 from the exact p, so that cancellation does not amplify the polynomial's error.
             const double probability = std::exp(-above_target) / row.sum;
             logits[targets[r]] = from_f32<T>(static_cast<float>((probability - 1.0) * scale));
           }

@@ -1,4 +1,4 @@
-// Dropout by keyed draws, a block of words at a time, whose draws then lie one behind the other.
+// Dropout by keyed draws, computed for a block of words at a time, so that draws are contiguous.
 #include <algorithm>
 #include <bit>
 #include <cstring>

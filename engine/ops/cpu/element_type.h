@@ -21,7 +21,7 @@ inline float to_f32(float x) {
   return x;
 }
 
-// The formats of engine/core/float8.h.
+// The formats defined in engine/core/float8.h.
 template <DType kType>
 struct Float8 {
   std::uint8_t code = 0;
@@ -69,7 +69,7 @@ decltype(auto) with_element_type(DType dtype, F&& f) {
   throw LogicFault("the cpu kernels compute on f32 and bf16; found " + std::string(dtype_name(dtype)));
 }
 
-// The same of an 8-bit dtype.
+// The same for an 8-bit dtype.
 template <class F>
 decltype(auto) with_float8_type(DType dtype, F&& f) {
   if (dtype == DType::e4m3) return f.template operator()<E4m3>();
@@ -77,7 +77,7 @@ decltype(auto) with_float8_type(DType dtype, F&& f) {
   throw LogicFault("there is no 8-bit type " + std::string(dtype_name(dtype)));
 }
 
-// Of a small operand (a weight, a bias): itself where it is f32, else converted into `to`; nullptr where it is absent.
+// A small operand (a weight, a bias) as f32: itself if it is f32, else converted into `to`; nullptr if it is absent.
 inline const float* as_floats(const TensorView& t, float* to) {
   if (!t.defined()) return nullptr;
   if (t.dtype == DType::f32) return t.as<const float>();

@@ -83,7 +83,7 @@ void CpuOps::do_copy(TensorView out, TensorView in) {
   });
 }
 
-// Device and host are one memory here, and no engine but the cores copies.
+// Device and host share one memory here, and only the cores can copy.
 std::unique_ptr<Pending::State> CpuOps::do_transfer(TensorView out, TensorView in) {
   do_copy(out, in);
   return nullptr;

@@ -1,4 +1,4 @@
-// Rows of the token (and position) table, and their gradients; and one-hot rows, for products with that table.
+// Rows of the token (and position) table, their gradients, and one-hot rows for products with that table.
 #include <algorithm>
 #include <cstring>
 
@@ -62,7 +62,7 @@ void CpuOps::do_embedding_forward(const EmbeddingForwardArgs& args) {
   });
 }
 
-// Threads divide the columns, so that each adds the rows of a token in the order of r.
+// Threads divide the columns, so that each adds the gradients of a token in the order of r.
 void CpuOps::do_embedding_backward(const EmbeddingBackwardArgs& args) {
   const std::int64_t known = args.dtable_VM.shape[0];
   check_tokens(args.tokens_N, args.range.all > 0 ? args.range.all : known);

@@ -1,4 +1,4 @@
-// Routing of tokens to experts, the way of their rows, and the experts' products.
+// Routing of tokens to experts, moving their rows, and the experts' products.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -10,12 +10,12 @@
 namespace perfbench::engine::cpu {
 namespace {
 
-// A NaN is above all others: it is chosen, and shows in the gates.
+// A NaN is above all other values: it is chosen, and shows in the gates.
 bool above(float a, float b) {
   return a > b || (std::isnan(a) && !std::isnan(b));
 }
 
-// The experts of one token and their gates. With logits that are no numbers the choices are still experts, each once.
+// The experts of one token and their gates. Even if logits are NaN, the choices are distinct experts.
 void choose(const float* logits, std::int64_t experts, std::int64_t choices, std::int32_t* chosen, float* gates) {
   for (std::int64_t c = 0; c < choices; ++c) {
     std::int64_t best = -1;
@@ -46,7 +46,7 @@ struct Softmax {
   double scale = 0;
 };
 
-// Of a sequence's tokens, how many of the first `counted` choices are each expert.
+// For each expert, how many of the first `counted` choices of a sequence's tokens are that expert.
 void count_choices(const std::int32_t* experts_TC, std::int64_t choices, std::int64_t counted, std::int64_t seq_len,
                    std::int64_t experts, float* counts) {
   std::fill(counts, counts + experts, 0.0F);
@@ -79,7 +79,7 @@ float balance(const float* logits_TE, const float* shares, std::int64_t experts,
   return static_cast<float>(sum * static_cast<double>(experts) / static_cast<double>(seq_len));
 }
 
-// Gives the choices of a group of tokens their rows.
+// Assigns rows to the choices of a group of tokens.
 class RowGiver {
  public:
   explicit RowGiver(const RouteForwardArgs& args)
@@ -113,7 +113,7 @@ class RowGiver {
   std::int32_t& first(std::int64_t expert) { return segments_[2 * expert]; }
   std::int32_t& count(std::int64_t expert) { return segments_[2 * expert + 1]; }
 
-  // Where each expert's rows begin, when all that come have to find room.
+  // Determines where each expert's rows begin if experts take all choices.
   void lay_out_by_need(std::int64_t tokens) {
     for (std::int64_t i = 0; i < tokens * choices_; ++i) ++count(chosen_[i]);
     std::int64_t end = 0;
@@ -125,7 +125,7 @@ class RowGiver {
     }
   }
 
-  // Counts in `count` what each expert has taken.
+  // Adds to `count` the number of choices that each expert has taken.
   void give(std::int64_t first_token, std::int64_t tokens, std::int64_t groups, std::int64_t group) {
     for (std::int64_t e = 0; e < experts_; ++e) count(e) = 0;
     const bool by_choice = rule_.order == RoutingRule::Order::by_choice;
@@ -170,7 +170,7 @@ void token_backward(const RouteBackwardArgs& args, std::int64_t token, const flo
   const float* const gates = args.gates_NC.as<const float>() + token * choices;
   const float* const dgates = args.dgates_NC.as<const float>() + token * choices;
   const auto* const chosen = args.experts_NC.as<const std::int32_t>() + token * choices;
-  // Of the balance: scale * E/T * p_e * (f_e - sum over e' of f_e' p_e').
+  // The gradient of the balance: scale * E/T * p_e * (f_e - sum over e' of f_e' p_e').
   const double scale = args.balance_scale * static_cast<double>(experts) / static_cast<double>(args.rule.seq_len);
   const Softmax softmax(logits, experts);
   double mean_share = 0;
@@ -227,7 +227,7 @@ void set_to_zero(const TensorView& t) {
   if (t.elements() > 0) std::memset(t.data, 0, static_cast<std::size_t>(t.bytes()));
 }
 
-// Calls f(part, expert, first row, rows) for every segment, and gap(first row, rows) for what lies between them.
+// Calls f(part, expert, first row, rows) for every segment, and gap(first row, rows) for rows between segments.
 template <class Segment, class Gap>
 void for_segments(const TensorView& segments_PX2, std::int64_t all_rows, Segment&& f, Gap&& gap) {
   const std::int64_t parts = segments_PX2.shape[0];

@@ -1,5 +1,5 @@
-// Matrix products: f32 by the provider; bf16, and 8 bits, by turning panels of the operands into f32, one f32 product
-// per panel and one rounding of the result.
+// Matrix products. f32 products come from the provider; for bf16 and 8 bits, panels of the operands are converted into
+// f32, with one f32 product per panel and one rounding of the result.
 #include "engine/ops/cpu/cpu_ops.h"
 #include "engine/ops/cpu/matmul_provider.h"
 #include "engine/ops/cpu/parallel.h"
@@ -25,7 +25,7 @@ void to_floats(float* out, const Bf16* in, std::int64_t n) {
       n, [&](std::int64_t i) { store(out + i, load(in + i)); },
       [&](std::int64_t i, std::int64_t part) { store_part(out + i, load_part(in + i, part), part); });
 }
-// The numbers of the codes: their scale is the product's factor.
+// Converts codes without their scale, which is in the product's factor.
 template <DType kType>
 void to_floats(float* out, const Float8<kType>* in, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) out[i] = to_f32(in[i]);
@@ -48,19 +48,20 @@ void add_bias(const RowsView& c, const float* bias) {
       columns);
 }
 
-// The rows [first, first + count) or, of a transposed operand, the columns, as f32 in the operand's own orientation.
+// The rows [first, first + count), or the columns of a transposed operand, converted to f32 in the operand's own
+// orientation.
 template <class T>
 struct Panel {
   const T* from;
   std::int64_t rows;     // of the stored matrix
   std::int64_t columns;  // of the stored matrix
-  std::int64_t stride;   // of its rows
+  std::int64_t stride;   // between its rows
   Transpose transpose;   // yes: the product's outer index runs along the stored columns
   std::int64_t first;
   std::int64_t count;
 };
 
-// Stride of the panel in `to`.
+// The stride of the panel in `to`.
 template <class T>
 std::int64_t convert_panel(const Panel<T>& p, float* to) {
   const bool along_columns = p.transpose == Transpose::yes;
@@ -81,7 +82,7 @@ struct Bf16Result {
   std::int64_t stride;
   std::int64_t rows;
   std::int64_t columns;
-  const float* bias;  // of the panel's columns, or nullptr
+  const float* bias;  // for the panel's columns, or nullptr
   Write write;
 };
 
@@ -181,7 +182,7 @@ void CpuOps::multiply(const MatmulArgs& args) {
   } else {
     matmul_in_panels<Bf16, Bf16>(args, bias, parts);
   }
-  // A bf16 result has its bias already, added before its only rounding.
+  // A bf16 result already includes its bias, added before its only rounding.
   if (bias != nullptr && args.c.dtype == DType::f32) {
     add_bias(args.c, bias);
   }

@@ -1,4 +1,5 @@
-// Who computes fp32 matrix products. A library that was not found at configuration is a file that returns nullptr.
+// The libraries that compute fp32 matrix products. A library that was not found at configuration is replaced by a file
+// that returns nullptr.
 #pragma once
 
 #include <cstdint>
@@ -32,14 +33,14 @@ struct MatmulProvider {
   std::string (*version)() = nullptr;
 };
 
-// nullptr: built without it.
+// nullptr if the library is not built in.
 const MatmulProvider* onednn_provider();
 const MatmulProvider* openblas_provider();
 const MatmulProvider& own_provider();
 
-// Those that were built, the fastest first.
+// The providers that are built in, the fastest first.
 std::span<const MatmulProvider> matmul_providers();
-// The one that PERFBENCH_BLAS names; AUTO: the first.
+// The provider that PERFBENCH_BLAS names; for AUTO the first one.
 const MatmulProvider& matmul_provider();
 
 }  // namespace perfbench::engine::cpu

@@ -9,12 +9,12 @@
 namespace perfbench::engine::cpu {
 namespace {
 
-// f32 only if both are.
+// f32 only if both parameters are.
 DType type_of_parameters(const NormForwardArgs& args) {
   return args.weight_M.dtype == DType::f32 && args.bias_M.defined() ? args.bias_M.dtype : args.weight_M.dtype;
 }
 
-// Not inlined: norm_forward and norm_apply must give the same bits, hence run the same instructions.
+// Not inlined: norm_forward and norm_apply must give the same bits, and so must run the same instructions.
 template <class T>
 [[gnu::noinline]] void normalise_row(T* y, const T* x, const float* weight, const float* bias, std::int64_t width,
                                      float mean, float rstd) {
@@ -88,16 +88,16 @@ void normalise_rows(const NormForwardArgs& args, Statistics statistics,
   });
 }
 
-// One row's part of the backward pass. With h = (x - mean) * rstd and g = dy * weight:
-// dx = rstd * (g - mean(g) - h * mean(g h)), without mean(g) for rmsnorm; dweight = sum dy h; dbias = sum dy.
-// Each vector of dx is written after dy's last use of it, which may be the same memory.
+// One row's part of the backward pass. With h = (x - mean) * rstd and g = dy * weight: dx = rstd * (g - mean(g) - h *
+// mean(g h)), without mean(g) for rmsnorm; dweight = sum dy h; dbias = sum dy. Each vector of dx is written after the
+// last use of dy at that place, because both may share memory.
 template <class T>
 struct BackwardRow {
   T* dx;
   const T* dy;
   const T* x;
   const float* weight;
-  float* dweight;  // of the block of rows, or nullptr
+  float* dweight;  // for the block of rows, or nullptr
   float* dbias;    // or nullptr
   std::int64_t width;
   RowStatistics statistics;

@@ -1,4 +1,4 @@
-// oneDNN's products, threads by the OpenMP runtime that this library uses too; inside a parallel region they run on the
+// oneDNN's products. It uses the same OpenMP runtime as this library; inside a parallel region products run on the
 // calling thread.
 #include <omp.h>
 
@@ -18,7 +18,7 @@ Matrix matrix(std::int64_t rows, std::int64_t columns, std::int64_t row_step, st
   return {{rows, columns}, dnnl::memory::data_type::f32, dnnl::memory::dims{row_step, column_step}};
 }
 
-// One shape of a b^T by the library's matmul primitive.
+// One shape of a b^T, computed by the library's matmul primitive.
 class TransposedProduct {
  public:
   explicit TransposedProduct(const SgemmArgs& s)
@@ -54,19 +54,19 @@ class TransposedProduct {
   dnnl::matmul product_;
 };
 
-// sgemm copies a transposed b into the order of its kernel, slowly where rows lie a multiple of a page apart (they
-// share cache sets), and has few rows of a to make up for it; the primitive does not. Else sgemm is the faster one.
-// Measured by product_benchmark: tests/benchmarks/README.md.
+// sgemm copies a transposed b into the order of its kernel. This is slow if rows are a multiple of a page apart (they
+// share cache sets), and with few rows of a it is not amortised. The primitive does not copy. Otherwise sgemm is
+// faster. Measured by product_benchmark: tests/benchmarks/README.md.
 bool primitive_is_faster(const SgemmArgs& s) {
-  // Builds for SYCL have no CPU engine where no driver lists the CPU; their sgemm works all the same.
+  // Builds for SYCL have no CPU engine if no driver lists the CPU; their sgemm works nevertheless.
   static const bool has_primitives = dnnl::engine::get_count(dnnl::engine::kind::cpu) > 0;
   if (!has_primitives) return false;
   constexpr std::int64_t kPage = 4096 / sizeof(float);
-  if (s.factor != 1.0F) return false;  // primitives are made without one
+  if (s.factor != 1.0F) return false;  // primitives are made without a factor
   return s.m <= 256 || (s.b_stride % kPage == 0 && s.m <= 1024);
 }
 
-// A run has few shapes. A primitive is made for a number of threads.
+// A run has few shapes. A primitive is made for a certain number of threads.
 void transposed_product(const SgemmArgs& s) {
   using Key = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, int>;
   thread_local std::map<Key, TransposedProduct> products;

@@ -1,4 +1,4 @@
-// OpenBLAS, its OpenMP build: the pthread build would keep a second pool of spinning threads beside ours.
+// OpenBLAS in its OpenMP build: the pthread build would keep a second pool of spinning threads beside ours.
 #include <cblas.h>
 
 #include "engine/ops/cpu/matmul_provider.h"
@@ -14,7 +14,7 @@ void openblas_sgemm(const SgemmArgs& args) {
               args.write == Write::accumulate ? 1.0F : 0.0F, args.c, size(args.c_stride));
 }
 
-// "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH ..." with the kernel that was picked.
+// "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH ...", followed by the selected kernel.
 std::string openblas_version() {
   return std::string(openblas_get_config());
 }

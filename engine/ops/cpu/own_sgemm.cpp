@@ -1,4 +1,4 @@
-// A packed product for machines without a BLAS. c is cut into blocks that threads take; of each block, slices of k are
+// A packed product for machines without a BLAS. c is cut into blocks that threads take; for each block, slices of k are
 // copied in the order in which the registers read them. Sums over k run in one order, so bits do not depend on threads.
 #include <omp.h>
 
@@ -19,7 +19,7 @@ constexpr std::int64_t kProductRows = 16 * kTileRows;
 constexpr std::int64_t kProductColumns = 16 * kTileColumns;
 constexpr std::int64_t kProductDepth = 256;
 
-// Element (i, j) of an operand as the product sees it.
+// Element (i, j) of an operand in the orientation of the product.
 struct Operand {
   const float* data;
   std::int64_t row_step;
@@ -36,8 +36,8 @@ struct Range {
   std::int64_t size;
 };
 
-// kLanes rows of the operand's memory, of which `present` exist, from column `first`, turned into `to` with `step`
-// floats between columns. Whole registers are stored: what lies behind `step` is written again by the next column.
+// Transposes kLanes rows of the operand's memory, of which `present` exist, from column `first` on, into `to` with
+// `step` floats between columns. Whole registers are stored: the next column overwrites what lies behind `step`.
 void turn(const float* rows, std::int64_t stride, std::int64_t present, std::int64_t columns, std::int64_t step,
           float* to) {
   for (std::int64_t k = 0; k < columns; k += kLanes) {
@@ -49,12 +49,12 @@ void turn(const float* rows, std::int64_t stride, std::int64_t present, std::int
   }
 }
 
-// Strips of `width` neighbours, each [k][width], padded with zeros. `outer` counts along the strips' width; kLanes
-// floats behind the last strip are overwritten.
+// Packs strips of `width` neighbours, each [k][width], padded with zeros. `outer` counts along the strips' width;
+// kLanes floats behind the last strip are overwritten.
 void pack(const Operand& from, Range outer, Range depth, std::int64_t width, float* to) {
   for (std::int64_t strip = 0; strip < outer.size; strip += width, to += width * depth.size) {
     const std::int64_t present = std::min(width, outer.size - strip);
-    if (from.column_step == 1) {  // rows of `outer` lie along k
+    if (from.column_step == 1) {  // rows of memory run along k
       for (std::int64_t i = 0; i < width; i += kLanes) {
         turn(from.at(outer.begin + strip + i, depth.begin), from.row_step,
              std::clamp<std::int64_t>(present - i, 0, std::min(kLanes, width - i)), depth.size, width, to + i);

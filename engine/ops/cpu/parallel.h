@@ -1,5 +1,5 @@
-// Division of loops among OpenMP threads. Each index is computed by exactly one thread and independently of the others,
-// so results do not depend on the division.
+// Divides loops among OpenMP threads. Each index is computed by exactly one thread and independently of the others, so
+// results do not depend on the division.
 #pragma once
 
 #include <omp.h>
@@ -9,7 +9,7 @@
 
 namespace perfbench::engine::cpu {
 
-// Below this many elements a parallel region costs more than it gains.
+// Below this many elements a parallel region takes longer than it saves.
 inline constexpr std::int64_t kGrainElements = 16 * 1024;
 
 inline int threads_for(std::int64_t work_elements) {
@@ -17,7 +17,8 @@ inline int threads_for(std::int64_t work_elements) {
   return static_cast<int>(std::min<std::int64_t>(omp_get_max_threads(), useful));
 }
 
-// f(begin, end) on contiguous parts of [0, n), cut at multiples of 64 elements. `cost` elements of work per index.
+// Calls f(begin, end) on contiguous parts of [0, n), cut at multiples of 64 elements. `cost`: elements of work per
+// index.
 template <class F>
 void for_ranges(std::int64_t n, F&& f, std::int64_t cost = 1) {
   const int threads = threads_for(n * cost);
@@ -35,7 +36,7 @@ void for_ranges(std::int64_t n, F&& f, std::int64_t cost = 1) {
   }
 }
 
-// f(index, thread) for every index of [0, n), handed out one by one: for uneven work.
+// Calls f(index, thread) for every index of [0, n), handed out one by one: for uneven work.
 template <class F>
 void for_items(std::int64_t n, int threads, F&& f) {
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1)

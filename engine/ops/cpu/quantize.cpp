@@ -8,7 +8,7 @@
 namespace perfbench::engine::cpu {
 namespace {
 
-// f(first row, rows) of parts of them; one row of all elements where they lie one behind the other.
+// Calls f(first row, rows) on parts of the rows; contiguous rows count as one row with all elements.
 template <class F>
 void for_rows(const RowsView& like, bool dense, F&& f) {
   const std::int64_t rows = dense ? like.elements() : like.shape[0];
@@ -19,7 +19,7 @@ Vec magnitude(Vec v) {
   return reinterpret_cast<Vec>(reinterpret_cast<UintVec>(v) & 0x7FFFFFFFU);
 }
 
-// Of what is a number.
+// The largest magnitude, ignoring NaN.
 template <class T>
 float largest_magnitude(const T* x, std::int64_t n) {
   Vec most{};

@@ -1,8 +1,8 @@
-// What is drawn from named streams: roundings, and normal deviates. The latter are RngStream::normal with vector
-// polynomials in f64 instead of the C library's log and cos, whose results differ between libraries: within 4 units in
-// the last place of f64 of it, hence equal after rounding to f32 except where that lands within 2^-27 of a rounding
-// boundary, and never further than one unit of f32 off. A pure function of the index: lanes are computed alike whatever
-// range is asked for.
+// Draws from named streams: for rounding, and normal deviates. The latter compute RngStream::normal with vector
+// polynomials in f64 instead of the C library's log and cos, whose results differ between libraries. They are within 4
+// units in the last place of f64 of it. So they are equal after rounding to f32, except if the value is within 2^-27 of
+// a rounding boundary, and then they differ by one unit of f32. Draws are a pure function of the index: lanes are
+// computed in the same way whatever range is requested.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -24,7 +24,7 @@ inline double log_positive(double x) {
   const auto shifted = bits - kRootHalf;
   const auto exponent = static_cast<std::int64_t>(shifted) >> 52;
   const double m = std::bit_cast<double>(bits - (static_cast<std::uint64_t>(exponent) << 52));
-  // 1.5 * 2^52 holds the integer exactly in its low bits: a conversion that every vector unit has.
+  // 1.5 * 2^52 holds the integer exactly in its low bits: every vector unit can convert in this way.
   const double e = std::bit_cast<double>(0x4338000000000000ULL + static_cast<std::uint64_t>(exponent)) - 0x1.8p52;
   const double s = (m - 1.0) / (m + 1.0);
   const double t = s * s;
@@ -82,7 +82,7 @@ struct Normals {
   double mean;
   double std;
 
-  // Inlined nowhere: the tail of a range runs the same instructions as its body.
+  // Never inlined, so that the tail of a range runs the same instructions as its body.
   [[gnu::noinline]] void eight(std::uint64_t first, float* out) const {
     double u1[kWide];
     double u2[kWide];
@@ -109,7 +109,7 @@ struct Normals {
 
 }  // namespace
 
-// A block of words at a time, whose draws then lie one behind the other.
+// Computed for a block of words at a time, so that draws are contiguous.
 void CpuOps::do_cast_stochastic(const StochasticCastArgs& args) {
   static_assert(std::endian::native == std::endian::little);
   constexpr std::int64_t kWords = 16;

@@ -9,8 +9,8 @@ namespace perfbench::engine::cpu {
 namespace {
 
 constexpr std::int64_t kSumBlock = 32 * 1024;  // elements
-constexpr int kChains = 32;                    // independent f64 sums of a block, so that additions overlap
-constexpr std::int64_t kSumBlocks = 1024;      // whose sums are held at once: 8 KiB of the stack
+constexpr int kChains = 32;                    // independent f64 sums within a block, so that additions overlap
+constexpr std::int64_t kSumBlocks = 1024;      // blocks whose sums are held at once: 8 KiB of the stack
 
 template <class T, class F>
 double block_sum(const T* x, std::int64_t n, F term) {
@@ -54,7 +54,7 @@ void total(TensorView out, const TensorView& x, Write write, F term) {
 constexpr std::int64_t kStripColumns = 4 * kLanes;
 constexpr std::int64_t kSumRows = 64;
 
-// Column sums of a strip, over blocks of rows and then over the blocks: shorter chains of rounding errors.
+// Column sums of a strip, over blocks of rows and then over the blocks, for shorter chains of rounding errors.
 template <class T>
 void sum_strip(float* dbias, const T* dy, std::int64_t rows, std::int64_t stride, std::int64_t width, Write write) {
   Vec sum[4] = {};

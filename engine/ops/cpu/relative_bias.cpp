@@ -23,7 +23,7 @@ void CpuOps::do_relative_bias_forward(const RelativeBiasForwardArgs& args) {
   });
 }
 
-// A head's sums go by sequence and distance, whichever thread has the head.
+// The sums of a head run by sequence and distance, whichever thread computes them.
 void CpuOps::do_relative_bias_backward(const RelativeBiasBackwardArgs& args) {
   const std::int64_t batch = args.dbias_BHT.shape[0];
   const std::int64_t heads = args.dbias_BHT.shape[1];

@@ -1,4 +1,4 @@
-// Sums along one row, in four interleaved registers: a fixed order that hides the latency of the addition.
+// Sums along one row, in four interleaved registers: a fixed order that hides the latency of additions.
 #pragma once
 
 #include <utility>
@@ -43,7 +43,8 @@ float row_sum(const T* x, std::int64_t n, F f) {
   return sum_lanes((sum[0] + sum[1]) + (sum[2] + sum[3]));
 }
 
-// f(i, count) gives two Vecs for the elements [i, i + count), zero where its loads are; returns both sums over [0, n).
+// f(i, count) returns two Vecs for the elements [i, i + count), with zeros where its loads have zeros; this returns
+// both sums over [0, n).
 template <class F>
 std::pair<float, float> two_row_sums(std::int64_t n, F f) {
   Vec first[2] = {};

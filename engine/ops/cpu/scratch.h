@@ -1,13 +1,13 @@
-// Working memory that each thread of a kernel has for itself: it grows to the largest request and is kept, so that no
+// Working memory that each thread of a kernel has for itself. It grows to the largest request and is kept, so that no
 // call on the hot path allocates.
 //
-// It is in no plan, because how many threads there are is not the run's to say. What a thread takes at most, with T the
-// length of a sequence, D head_dim (both rounded up to tiles and registers) and V the columns of logits of a rank:
+// No plan includes it, because the run does not decide the number of threads. A thread takes at most, with T the length
+// of a sequence, D head_dim (both rounded up to tiles and registers) and V the columns of logits of a rank:
 //   flash attention         (32 D + 8) T bytes and 256 KiB of tiles; 2 MiB and the tiles for 1024 tokens of 64
 //   dot_product attention   (8 D + 192) T bytes and 256 KiB of tiles
 //   cross entropy           4 V bytes, in bf16 and where ranks share a row
 //   the own matrix product  1.5 MiB
-// (tests/engine/ops_cpu_scratch_test.cpp). What does not go by threads is in the run's workspace
+// (tests/engine/ops_cpu_scratch_test.cpp). Memory that does not depend on the threads is in the run's workspace
 // (engine/ops/cpu_workspace.h).
 #pragma once
 
@@ -20,10 +20,10 @@
 
 namespace perfbench::engine::cpu {
 
-// Floats aligned to a cache line; contents are lost when it grows.
+// Floats aligned to a cache line; the contents are lost when it grows.
 class FloatBuffer {
  public:
-  // Throws OutOfMemory with `what` was asked for: never within a parallel region, which nothing thrown may leave.
+  // Throws OutOfMemory naming `what`. Never call it within a parallel region, which no exception may leave.
   float* at_least(std::int64_t floats, const std::string& what);
 
  private:
@@ -36,9 +36,10 @@ class FloatBuffer {
 
 class Scratch {
  public:
-  // `floats` for each of `threads` threads. Call before the parallel region that uses them; throws OutOfMemory.
+  // Reserves `floats` for each of `threads` threads. Call it before the parallel region that uses them; throws
+  // OutOfMemory.
   void prepare(int threads, std::int64_t floats);
-  // Thread t's own memory, t < threads of the last prepare().
+  // The memory of thread t, which is below `threads` of the last prepare().
   float* of_thread(int t) const { return base_ + t * stride_; }
 
  private:

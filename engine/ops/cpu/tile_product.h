@@ -1,5 +1,5 @@
-// Small matrix products on operands that lie in cache: the core of attention and of the own sgemm. A block of c is held
-// in registers while k runs.
+// Small matrix products on operands in cache: the core of attention and of our own sgemm. A block of c stays in
+// registers while k runs.
 #pragma once
 
 #include <algorithm>
@@ -10,16 +10,16 @@
 namespace perfbench::engine::cpu {
 
 #if defined(__AVX512F__)
-inline constexpr int kTileRows = 12;  // 12 x 2 accumulators + 2 vectors of b of 32 registers
+inline constexpr int kTileRows = 12;  // 12 x 2 accumulators + 2 vectors of b, in 32 registers
 #elif defined(__AVX__)
-inline constexpr int kTileRows = 6;  // of 16 registers
+inline constexpr int kTileRows = 6;  // the same for 16 registers
 #else
 inline constexpr int kTileRows = 4;
 #endif
 inline constexpr int kTileVectors = 2;
 inline constexpr std::int64_t kTileColumns = kTileVectors * kLanes;
 
-// Where element (i, k) of a lies: i * stride + k, or k * stride + i.
+// Where element (i, k) of a is: i * stride + k, or k * stride + i.
 enum class TileLayout { row_major, column_major };
 
 // c[m, n] (+)= a[m, k] b[k, n]. Strides in elements; n is a multiple of kLanes.
@@ -72,7 +72,7 @@ inline void block(const TileProduct& p, std::int64_t row, std::int64_t column) {
   }
 }
 
-// The last rows: m - row of them, at most kRows.
+// The last rows: there are m - row of them, at most kRows.
 template <int kRows, int kVectors, TileLayout kLayout, Write kWrite>
 inline void last_rows(const TileProduct& p, std::int64_t row, std::int64_t column) {
   if constexpr (kRows > 0) {

@@ -1,4 +1,4 @@
-// A square of registers turned over its diagonal.
+// Transposes a square of registers.
 #pragma once
 
 #include <utility>
@@ -9,7 +9,7 @@ namespace perfbench::engine::cpu {
 
 namespace transpose_detail {
 
-// The lanes [first, first + kLanes/2) of x and y in turn.
+// The lanes [first, first + kLanes/2) of x and y, interleaved.
 template <int kFirst, std::size_t... kLane>
 Vec interleave(Vec x, Vec y, std::index_sequence<kLane...>) {
   return __builtin_shufflevector(x, y, (static_cast<int>(kLane) / 2 + kFirst + (kLane % 2 == 0 ? 0 : kLanes))...);
@@ -17,8 +17,8 @@ Vec interleave(Vec x, Vec y, std::index_sequence<kLane...>) {
 
 }  // namespace transpose_detail
 
-// rows[i][j] becomes rows[j][i]. Interleaving the upper with the lower half of the rows moves one bit of the row's
-// index to the lane's index; log2(kLanes) times moves all of them.
+// rows[i][j] becomes rows[j][i]. Interleaving the upper half of the rows with the lower moves one bit of the row index
+// to the lane index; log2(kLanes) repetitions move all of them.
 inline void transpose(Vec (&rows)[kLanes]) {
   constexpr auto kIndices = std::make_index_sequence<kLanes>{};
   constexpr int kHalf = kLanes / 2;

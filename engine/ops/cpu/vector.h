@@ -1,4 +1,4 @@
-// One register of floats, by the compiler's vector extension: the lanes of a reduction are stated here rather than
+// One register of floats, using the compiler's vector extension. The lanes of a reduction are stated here rather than
 // chosen by the auto-vectoriser, so that its bits depend neither on alignment nor on inlining.
 #pragma once
 
@@ -28,7 +28,7 @@ typedef std::uint32_t UintVec __attribute__((vector_size(kLanes * 4)));
 typedef std::uint16_t HalfVec __attribute__((vector_size(kLanes * 2)));
 
 inline Vec splat(float x) {
-  return x - Vec{};  // x - 0 keeps every x, -0 and NaN too
+  return x - Vec{};  // x - 0 is x for every x, including -0 and NaN
 }
 
 inline Vec load(const float* p) {
@@ -45,7 +45,7 @@ inline Vec load(const Bf16* p) {
 inline void store(float* p, Vec v) {
   std::memcpy(p, &v, sizeof v);
 }
-// As from_f32<Bf16> on every lane.
+// Rounds every lane as from_f32<Bf16> does.
 inline void store(Bf16* p, Vec v) {
   const auto bits = reinterpret_cast<UintVec>(v);
   const UintVec rounded = bits + 0x7FFFU + ((bits >> 16) & 1U);
@@ -54,7 +54,7 @@ inline void store(Bf16* p, Vec v) {
   std::memcpy(static_cast<void*>(p), &half, sizeof half);
 }
 
-// The first `count` < kLanes elements; the other lanes are zero, and are not stored.
+// The first `count` < kLanes elements; other lanes are loaded as zero and not stored.
 template <class T>
 Vec load_part(const T* p, std::int64_t count) {
   T padded[kLanes] = {};
@@ -72,19 +72,19 @@ void store_part(T* p, Vec v, std::int64_t count) {
 inline Vec select(IntVec mask, Vec if_true, Vec if_false) {
   return mask ? if_true : if_false;
 }
-// A NaN in x is dropped (the comparison is false); where it must survive, later arithmetic on x carries it.
+// A NaN in x is dropped (the comparison is false); if it must survive, later arithmetic on x carries it.
 inline Vec max(Vec x, Vec y) {
   return select(x > y, x, y);
 }
 
 namespace vector_detail {
 
-// Lane i holds lane i + width of v; lanes from width on are of no interest.
+// Lane i becomes lane i + width of v; lanes from width on are unspecified.
 template <int kWidth, std::size_t... kLane>
 Vec upper_half(Vec v, std::index_sequence<kLane...>) {
   return __builtin_shufflevector(v, v, ((static_cast<int>(kLane) + kWidth) % static_cast<int>(kLanes))...);
 }
-// combine over all lanes, the upper half folded onto the lower until one is left: a fixed order.
+// Combines all lanes by folding the upper half onto the lower until one is left: a fixed order.
 template <int kWidth, class Combine>
 float fold(Vec v, Combine combine) {
   if constexpr (kWidth == 0) {
@@ -103,7 +103,7 @@ inline float max_lanes(Vec v) {
   return vector_detail::fold<kLanes / 2>(v, [](Vec x, Vec y) { return max(x, y); });
 }
 
-// f(index, count) over [0, n) in steps of kLanes; count < kLanes in the last step only.
+// Calls f(index, count) over [0, n) in steps of kLanes; count < kLanes in the last step only.
 template <class Full, class Part>
 void for_vectors(std::int64_t n, Full&& full, Part&& part) {
   std::int64_t i = 0;

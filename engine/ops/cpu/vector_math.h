@@ -1,5 +1,5 @@
 // Elementary functions on one Vec, by range reduction and polynomials (Chebyshev interpolation of the reduced
-// function). The stated errors are checked by tests/engine/ops_vector_math_test.cpp. A NaN gives a NaN.
+// function). tests/engine/ops_vector_math_test.cpp checks the stated errors. A NaN gives a NaN.
 #pragma once
 
 #if defined(__AVX512F__)
@@ -16,17 +16,17 @@ inline constexpr float kLn2 = 0.693147180559945309F;
 namespace vector_math_detail {
 
 #if defined(__AVX512F__)
-// The forms with a mask: g++ 12 sees an uninitialised operand in the others (GCC bug 105593). No mask is left in the
-// code.
+// Uses the forms with a mask, because g++ 12 reports an uninitialised operand in the others (GCC bug 105593). The
+// generated code has no mask.
 inline constexpr __mmask16 kAll = 0xFFFF;
 #endif
 
 }  // namespace vector_math_detail
 
-// y, at most `high`; a NaN stays.
+// min(y, high); a NaN stays a NaN.
 inline Vec at_most(Vec y, float high) {
 #if defined(__AVX512F__)
-  // The second operand is the result when one is a NaN.
+  // The result is the second operand if one is a NaN.
   return _mm512_maskz_min_ps(vector_math_detail::kAll, _mm512_set1_ps(high), y);
 #else
   return select(y > splat(high), splat(high), y);
@@ -44,8 +44,8 @@ inline Vec nearest_integer(Vec y) {
 #endif
 }
 
-// p 2^n for an integer n <= 129, 1/2 <= p <= 2; 0 where x < lowest, which is to keep p 2^n a normal number: a denormal
-// costs a hundred times as much.
+// p 2^n for an integer n <= 129, 1/2 <= p <= 2; 0 where x < lowest. `lowest` keeps p 2^n a normal number, because
+// denormals are a hundred times slower.
 inline Vec scale_or_zero(Vec p, Vec n, Vec x, float lowest) {
 #if defined(__AVX512F__)
   return _mm512_maskz_scalef_ps(_mm512_cmp_ps_mask(x, _mm512_set1_ps(lowest), _CMP_NLT_UQ), p, n);
@@ -78,7 +78,7 @@ inline Vec exp2(Vec y) {
 inline Vec exp(Vec x) {
   const Vec capped = at_most(x, 89.4F);
   const Vec n = vector_math_detail::nearest_integer(capped * kLog2E);
-  // ln 2 in two parts, the first with zeros in its last bits: n * 0.693359375 is exact.
+  // ln 2 in two parts. The first ends in zero bits, so n * 0.693359375 is exact.
   const Vec r = (capped - n * 0.693359375F) + n * 2.12194440e-4F;
   Vec q = r * 1.392639190e-03F + 8.363345811e-03F;
   q = q * r + 4.166655336e-02F;

@@ -31,8 +31,8 @@ CudaOps::CudaOps(const CudaDevice& device, const CudaOpsOptions& options)
 CudaOps::~CudaOps() = default;
 
 bool CudaOps::emulates(spec::Precision precision) const {
-  // Tensor cores: tf32 and bf16 from compute capability 8.0 on, which is the oldest that this is built for; fp8 from
-  // 8.9 on, and on older ones not at all (cuda_backend.cpp).
+  // Tensor cores support tf32 and bf16 from compute capability 8.0 on, the oldest that this is built for, and fp8 from
+  // 8.9 on. Older chips cannot run fp8 at all (cuda_backend.cpp).
   const auto& properties = device_.properties();
   return precision == spec::Precision::fp8 && properties.major * 10 + properties.minor < 89;
 }

@@ -1,5 +1,5 @@
-// The cuda backend: every do_* stands in the file of its name. Storage f32 or bf16, arithmetic in f32, reductions in an
-// order that is fixed by the shapes. All work goes to the device's compute stream.
+// The cuda backend: every do_* function is in the file with its name. Storage is f32 or bf16, arithmetic f32. The
+// shapes fix the order of reductions. All work goes to the device's compute stream.
 #pragma once
 
 #include <map>
@@ -17,8 +17,8 @@
 
 namespace perfbench::engine {
 
-// Of the libraries behind it, for the record of a run: library -> version ("cublaslt" -> "13.1.0"), and who computes:
-// "matmul" and "attention" -> a library or "own".
+// The versions of the libraries used, for the record of a run: library -> version ("cublaslt" -> "13.1.0"), and what
+// computes "matmul" and "attention": a library, or "own".
 std::map<std::string, std::string> cuda_library_versions();
 
 namespace cuda {
@@ -28,13 +28,12 @@ struct ProductScratch;
 struct DotProductTools;
 
 struct CudaOpsOptions {
-  spec::Precision precision =
-      spec::Precision::fp32;  // fp32 and tf32 differ in how products of f32 operands are computed
+  spec::Precision precision = spec::Precision::fp32;  // fp32 and tf32 differ in the products of f32 operands
   spec::Fp8Accumulation fp8_accumulation = spec::Fp8Accumulation::full;
-  Summation summation = Summation::same_bits;  // of libraries; the own kernels give the same bits always
+  Summation summation = Summation::same_bits;  // of libraries; our own kernels always give the same bits
   AttentionChoice attention = AttentionChoice::automatic;
   MakeAttentionProvider attention_provider = make_cudnn_attention;
-  AttentionPartLimits attention_parts = {};  // what workspace.h plans for, unless a test has smaller parts
+  AttentionPartLimits attention_parts = {};  // the limits that workspace.h plans for, unless a test uses smaller parts
 };
 
 class CudaOps final : public Ops {
@@ -63,12 +62,12 @@ class CudaOps final : public Ops {
   void multiply(const MatmulArgs& args, const ProductScratch& scratch);
   // c[m, n] += bias[n]; c f32, bias f32 or bf16.
   void add_bias(RowsView c, TensorView bias_n);
-  // Of f32, to the type of `out`.
+  // Rounds f32 to the type of `out`.
   void round_rows(RowsView out, TensorView in);
   // d *= gelu'(preactivation), in its tanh form.
   void multiply_by_gelu_slope(TensorView d, TensorView preactivation);
 
-  // `bytes` of the workspace, for one operation. Throws LogicFault when the plan (engine/ops/workspace.h) holds less.
+  // `bytes` of the workspace, for one operation. Throws LogicFault if the plan (engine/ops/workspace.h) holds less.
   void* workspace(std::int64_t bytes, std::string_view op) const;
   cudaStream_t stream() const {
     return device_.compute();
@@ -91,7 +90,7 @@ class CudaOps final : public Ops {
   HostMailbox mailbox_;
   std::unique_ptr<MatmulProvider> matmul_;
   std::unique_ptr<AttentionProvider> attention_;
-  std::map<Direction, AttentionProvider::Refusal> attention_noted_;  // of a direction the first refusal, if any
+  std::map<Direction, AttentionProvider::Refusal> attention_noted_;  // by direction, the first refusal if there was one
 };
 
 std::unique_ptr<Ops> make_cuda_ops(const CudaDevice& device, const CudaOpsOptions& options);

@@ -9,14 +9,14 @@
 namespace perfbench::engine::cuda {
 namespace {
 
-// Two warps for each of a multiprocessor's four schedulers, four chains in each: a multiply-add's latency is four
-// cycles, so eight in flight keep a scheduler that starts one a cycle busy.
+// Two warps for each of a multiprocessor's four schedulers, with four chains in each. A multiply-add has a latency of
+// four cycles, so eight in flight keep a scheduler busy that starts one each cycle.
 constexpr unsigned kThreads = 256;
 constexpr int kWarpsOfScheduler = 2;
 constexpr int kChains = 4;
 constexpr int kUnrolled = 16;
 
-// `never` is written by no thread; the compiler does not know that all sums are positive.
+// No thread writes to `never`; the compiler does not know that all sums are positive.
 __global__ void multiply_add_kernel(float* never, int iterations) {
   const float factor = 0.999999F;
   const float term = 1e-6F;
@@ -36,11 +36,11 @@ __global__ void multiply_add_kernel(float* never, int iterations) {
   if (total < 0.0F) *never = total;
 }
 
-// Of about a millisecond.
+// The iterations of about a millisecond.
 int iterations_on(const CudaDevice& device) {
   int cycles_per_ms = 0;
   cuda_check(cudaDeviceGetAttribute(&cycles_per_ms, cudaDevAttrClockRate, device.ordinal()), "cudaDeviceGetAttribute");
-  constexpr int kUnknown = 1'000'000;  // a virtual GPU may tell 0
+  constexpr int kUnknown = 1'000'000;  // a virtual GPU may report 0
   return std::max(1, (cycles_per_ms > 0 ? cycles_per_ms : kUnknown) / (kWarpsOfScheduler * kChains * kUnrolled));
 }
 
@@ -56,7 +56,7 @@ void NoiseProbe::multiply_add(int iterations) const {
 }
 
 std::int64_t NoiseProbe::time_ns() {
-  // While it runs the host enqueues the rest, so that no wait of the host lies between the two events.
+  // While it runs the host enqueues the rest, so that the time between the two events includes no wait of the host.
   multiply_add((iterations_ + 1) / 2);
   begin_.record(device_.compute());
   multiply_add(iterations_);

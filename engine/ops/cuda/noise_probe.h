@@ -1,6 +1,7 @@
-// The noise probe of a GPU, as engine/metrics/noise_probe.h is a processor's: multiply-adds in registers, on all units
-// of all multiprocessors, whose time tells whether the GPU's clock changed under a run or somebody else's kernels share
-// it. What the host does meanwhile is not in it, as it is not in a step that the host is ahead of.
+// The noise probe of a GPU, the counterpart of engine/metrics/noise_probe.h for processors. It runs multiply-adds in
+// registers on all units of all multiprocessors. Its time shows whether the GPU's clock changed under a run, or whether
+// kernels of other processes share it. Like a step in which the host is ahead, it does not include what the host does
+// meanwhile.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +15,8 @@ class NoiseProbe {
  public:
   // `device` must outlive it.
   explicit NoiseProbe(const CudaDevice& device);
-  // Nanoseconds, by the device's own events; waits for what was enqueued on the compute stream before. The same work
-  // each time, of about 1 ms at the highest clock that the device names, after a warm-up of half of it.
+  // Nanoseconds, measured by the device's own events; waits for work enqueued earlier on the compute stream. The work
+  // is always the same, about 1 ms at the device's highest nominal clock, after a warm-up of half of it.
   std::int64_t time_ns();
 
  private:

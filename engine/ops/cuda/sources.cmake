@@ -1,6 +1,6 @@
 # The sources of the cuda backend, in lists that the emulated tests compile too (tests/engine/emulation).
 set(PERFBENCH_CUDA_OPS_FOLDER ${CMAKE_CURRENT_LIST_DIR})
-# Compiled by nvcc, or as plain C++ where they are emulated.
+# Compiled by nvcc, or as plain C++ if they are emulated.
 set(PERFBENCH_CUDA_KERNELS
   attention/attention_flash.cu
   attention/attention_flash_backward.cu
@@ -36,7 +36,7 @@ set(PERFBENCH_CUDA_HOST_SOURCES
   operations/attention.cpp
   operations/matmul.cpp
   operations/transfer.cpp)
-# On libraries of the toolkit and on the driver; the emulation has twins of them.
+# These use libraries of the toolkit and the driver; the emulation has twins of them.
 set(PERFBENCH_CUDA_LIBRARY_SOURCES
   host/kernel_nodes.cpp
   matmul/matmul_provider.cpp

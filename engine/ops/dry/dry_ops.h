@@ -1,4 +1,4 @@
-// Computes nothing: the public functions have checked and counted already.
+// Computes nothing: the public functions have already checked and counted.
 #pragma once
 
 #include <algorithm>

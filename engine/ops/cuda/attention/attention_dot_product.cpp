@@ -1,5 +1,5 @@
-// Query heads that read different key/value heads are one batch of products: for the g-th head of every group, query
-// heads lie group * D apart and key/value heads D apart, so B * group calls cover all.
+// Query heads that read different key/value heads form one batch of products: for the g-th head of every group, query
+// heads are group * D apart and key/value heads D apart, so B * group calls cover all.
 #include "engine/ops/cuda/attention/attention_dot_product.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace perfbench::engine::cuda {
 namespace {
 
-constexpr std::int64_t kRowMultiple = 64;  // of rows held at once: whole tiles of the products
+constexpr std::int64_t kRowMultiple = 64;  // multiple of rows held at once: whole tiles of the products
 
 // The g-th query head of every group of one sequence.
 struct Strand {
@@ -19,7 +19,7 @@ struct Strand {
   std::int64_t g = 0;
 };
 
-// Heads [head, head + heads) of a strand, rows [row, row + rows) of each.
+// Heads [head, head + heads) of a strand, with rows [row, row + rows) of each.
 struct Part {
   std::int64_t head = 0;
   std::int64_t heads = 0;
@@ -27,8 +27,9 @@ struct Part {
   std::int64_t rows = 0;
 };
 
-// A pass over the scores: products of queries and keys, made into what is kept of them, and the sums of the values with
-// that. Forward these are the probabilities and the context, backward the gradients of scores and queries.
+// A pass over the scores: products of queries and keys, from which the kept values are computed, and sums of `values`
+// weighted with these. In the forward pass these are the probabilities and the context, in the backward pass the
+// gradients of scores and queries.
 struct ScorePass {
   RowsView queries;  // [N, H*D]
   RowsView keys;     // [N, K*D]
@@ -53,7 +54,8 @@ class Attention {
     for (std::int64_t g = 0; g < group_; ++g) f(Strand{sequence, g});
   }
 
-  // Parts of a strand whose scores are computed at once: all of it where they are kept in f32 and in place.
+  // Parts of a strand whose scores are computed at once: the whole strand if scores are kept in f32, because they are
+  // then computed in place.
   template <class F>
   void for_parts(F&& f) const {
     const std::int64_t per_head = d_.seq_len * d_.seq_len;
@@ -94,20 +96,20 @@ class Attention {
     const Matrix m = kept_scores(x, s, part);
     return {m.data, m.dtype, m.batch_stride};
   }
-  // Where a part's scores are computed in f32.
+  // The place where a part's scores are computed in f32.
   Matrix f32_scores(const TensorView& kept, const Strand& s, const Part& part) const {
     if (dtype_ == DType::f32) return kept_scores(kept, s, part);
     return {tools_.scratch, DType::f32, d_.seq_len, part.rows * d_.seq_len};
   }
 
   Part whole() const { return {0, d_.n_kv_heads, 0, d_.seq_len}; }
-  // c has the batch of `part`. No workspace: these products are many and small, and the scratch holds scores.
+  // c has the batch of `part`. These products get no workspace: they are many and small, and the scratch holds scores.
   void multiply(Product product, const Part& part) const {
     product.batch = part.heads;
     tools_.matmul.run(product, {});
   }
 
-  // keep(strand, part, f32 scores) makes scores into what is kept.
+  // keep(strand, part, f32 scores) turns scores into the values to be kept.
   template <class Keep>
   void run(const ScorePass& pass, std::int64_t sequence, const Keep& keep) const {
     for_strands(sequence, [&](const Strand& s) {
@@ -166,7 +168,7 @@ class Attention {
   }
 
   const AttentionDims& d_;
-  const std::int32_t* first_N_;  // or none
+  const std::int32_t* first_N_;  // or null
   DType dtype_;
   const DotProductTools& tools_;
   std::int64_t group_;

@@ -10,15 +10,15 @@
 
 namespace perfbench::engine::cuda {
 
-// What the passes are computed with. scratch: of workspace::dot_product_bytes. round: rounds f32 sums to their own
-// type; as a part of this operation and not one more, which traces would hold against the dry walk.
+// The tools of the passes. scratch: workspace::dot_product_bytes bytes. round: rounds f32 sums to their own type. It is
+// part of this operation, because another operation in a trace would differ from the dry walk.
 struct DotProductTools {
   MatmulProvider& matmul;
   std::function<void(RowsView out, TensorView in)> round;
   cudaStream_t stream = nullptr;
   void* scratch = nullptr;
-  // f32 scores held at once when the probabilities are kept in bf16. A constant, so that the shapes of the products,
-  // and with them the bits, do not depend on the workspace of a run.
+  // The f32 scores held at once if the probabilities are kept in bf16. It is a constant, so that the shapes of the
+  // products, and with them the bits, do not depend on a run's workspace.
   std::int64_t score_floats = workspace::kScoreFloats;
 };
 

@@ -1,6 +1,6 @@
-// Flash attention forward. A block computes 64 queries of one head, 16 to each warp, and walks over the keys that any
-// of them may see. While scores are computed the tile of values arrives, and while the values are summed up the next
-// tile of keys does.
+// Flash attention, forward. A block computes 64 queries of one head, 16 in each warp, and walks over the keys that any
+// of them may see. The tile of values arrives while scores are computed, and the next tile of keys while values are
+// summed.
 #include "engine/ops/cuda/attention/attention_flash.h"
 #include "engine/ops/cuda/attention/flash_launch.cuh"
 
@@ -13,10 +13,11 @@ struct ForwardShape {
   static constexpr int kWarps = 4;
   static constexpr int kThreads = kWarps * kWarp;
   static constexpr int kQueries = kWarps * kTile;
-  // Two blocks fit a multiprocessor of 227 KiB up to a width of 128, one fits 163 KiB at any.
+  // Two blocks fit on a multiprocessor with 227 KiB up to a width of 128; one fits into 163 KiB at any width.
   static constexpr int kKeys = sizeof(T) == 2 && kWidth <= 128 ? 64 : 32;
   static constexpr int kRow = kWidth + Units::kPad;
-  static constexpr int kScoreRow = kKeys + 8;  // a pair of lanes reads each row: 8 rows away is another bank
+  // a pair of lanes reads each row: rows that are 8 apart are in different banks
+  static constexpr int kScoreRow = kKeys + 8;
 
   struct Offsets {
     std::size_t query, key, value, scores, weights, factors, bytes;
@@ -44,10 +45,10 @@ struct ForwardOperands {
   HeadsOperand context;
   float* logsumexp;
   const float* bias;            // [H, T]
-  const std::int32_t* first_N;  // where documents begin, or none
+  const std::int32_t* first_N;  // where documents begin, or null
 };
 
-// A row's softmax so far, held by both lanes of its pair.
+// The state of a row's softmax, held by both lanes of its pair.
 struct RunningSoftmax {
   float maximum = -INFINITY;  // of scores
   float sum = 0;
@@ -60,8 +61,8 @@ struct VisibleKeys {
   __device__ bool have(int key) const { return key >= begin && key < end; }
 };
 
-// The scores of a warp's 16 rows become weights; returns what older sums of the pair's row are to be multiplied with.
-// bias: of the tile's first key, that of key j is j less.
+// Turns the scores of a warp's 16 rows into weights; returns the factor for older sums of the pair's row. bias: that of
+// the tile's first key; the bias of key j is j elements earlier.
 template <class Shape, bool kHasBias>
 __device__ float softmax_row(RunningSoftmax& state, const float* scores, typename Shape::T* weights,
                              const VisibleKeys& visible, float scale, const float* bias) {
@@ -98,7 +99,7 @@ __device__ float softmax_row(RunningSoftmax& state, const float* scores, typenam
   return factor;
 }
 
-// Multiplies every row of a warp's sums with its factor.
+// Multiplies every row of a warp's sums by its factor.
 template <class Units, int kTiles>
 __device__ void rescale_rows(typename Units::Accumulator (&sums)[kTiles], const float* factors, const Places& places) {
 #pragma unroll
@@ -123,27 +124,27 @@ __global__ void __launch_bounds__((ForwardShape<Units, kWidth>::kThreads)) forwa
   const AttentionDims& d = problem.dims;
   const int warp = static_cast<int>(threadIdx.x) / kWarp;
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
-  // The last tiles see the most keys: they start first. Heads that read the same keys run side by side.
+  // The last tiles see the most keys, so they start first. Heads that read the same keys run side by side.
   const std::int64_t row = static_cast<std::int64_t>(gridDim.y - 1 - blockIdx.y) * Shape::kQueries;
   const std::int64_t head = blockIdx.x;
   const std::int64_t batch = blockIdx.z;
   const std::int64_t kv_head = head / (d.n_heads / d.n_kv_heads);
   const auto keys = head_rows<const T>(operands.key, d, batch, kv_head);
   const auto values = head_rows<const T>(operands.value, d, batch, kv_head);
-  const std::int64_t end = min(row + Shape::kQueries, d.seq_len);  // of the keys
+  const std::int64_t end = min(row + Shape::kQueries, d.seq_len);  // end of the keys
 
-  // The warp's own rows of each.
+  // This warp's own rows of each.
   T* const my_query = query + warp * kTile * Shape::kRow;
   float* const scores = reinterpret_cast<float*>(memory + Shape::kOffsets.scores) + warp * kTile * Shape::kScoreRow;
   T* const weights = reinterpret_cast<T*>(memory + Shape::kOffsets.weights) + warp * kTile * Shape::kScoreRow;
   float* const factors = reinterpret_cast<float*>(memory + Shape::kOffsets.factors) + warp * kTile;
   const Places places = Units::find_places(scores);
   const std::int64_t my_row = row + warp * kTile + lane / 2;
-  // A row that does not exist sees what the last one sees, so that no distance is too long.
+  // A row beyond the end sees the same keys as the last one, so that no distance is too long.
   const std::int64_t position = min(my_row, d.seq_len - 1);
   const std::int32_t* const first_T = document_starts(operands.first_N, d, batch);
   const std::int64_t my_document = first_T == nullptr ? 0 : first_T[position];
-  const std::int64_t begin = first_key_tile(first_T, row, Shape::kKeys);  // of the keys
+  const std::int64_t begin = first_key_tile(first_T, row, Shape::kKeys);  // begin of the keys
   RunningSoftmax state;
   Accumulator context[kWidth / kTile];
   clear_tiles<Units>(context);
@@ -152,7 +153,7 @@ __global__ void __launch_bounds__((ForwardShape<Units, kWidth>::kThreads)) forwa
   load_tile<Units, Shape::kKeys, kWidth, Shape::kThreads>(key, problem, keys, begin);
   for (std::int64_t first = begin; first < end; first += Shape::kKeys) {
     wait_for_copies();
-    __syncthreads();  // keys are there, and nobody reads the last values any more
+    __syncthreads();  // the keys have arrived, and no thread reads the previous values any more
     load_tile<Units, Shape::kKeys, kWidth, Shape::kThreads>(value, problem, values, first);
     {
       Accumulator sums[Shape::kKeys / kTile];
@@ -173,7 +174,7 @@ __global__ void __launch_bounds__((ForwardShape<Units, kWidth>::kThreads)) forwa
     __syncwarp();
     if (__any_sync(kAllLanes, factor != 1.0F)) rescale_rows<Units>(context, factors, places);
     wait_for_copies();
-    __syncthreads();  // values are there, and nobody reads these keys any more
+    __syncthreads();  // the values have arrived, and no thread reads these keys any more
     if (first + Shape::kKeys < end) {
       load_tile<Units, Shape::kKeys, kWidth, Shape::kThreads>(key, problem, keys, first + Shape::kKeys);
     }

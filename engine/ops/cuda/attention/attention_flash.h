@@ -7,9 +7,9 @@
 
 namespace perfbench::engine::cuda {
 
-// Throw EngineError (infeasible) for a head_dim above 256.
+// Both throw EngineError (infeasible) for a head_dim above 256.
 void flash_forward(const AttentionForwardArgs& args, cudaStream_t stream);
-// `scratch`: delta[B, H, T], f32 (workspace::flash_bytes), with a bias sums behind it (workspace::flash_bias_bytes).
+// `scratch`: delta[B, H, T], f32 (workspace::flash_bytes); with a bias, followed by sums (workspace::flash_bias_bytes).
 void flash_backward(const AttentionBackwardArgs& args, void* scratch, cudaStream_t stream);
 
 }  // namespace perfbench::engine::cuda

@@ -1,10 +1,10 @@
-// Flash attention backward, without atomics, so that the bits are the same in every run: one kernel walks over the
+// Flash attention, backward, without atomics, so that the bits are the same in every run: one kernel walks over the
 // queries for a tile of keys, another one over the keys for a tile of queries, at the price of computing the scores
-// twice. Of a pair (query r, key c):
+// twice. For a pair (query r, key c):
 //   weight = exp(score - logsumexp[r]), at most 1
 //   dscore = weight * (dcontext[r] . value[c] - delta[r]), delta[r] = dcontext[r] . context[r]
 //   dvalue[c] += weight dcontext[r]; dkey[c] += scale dscore query[r]; dquery[r] += scale dscore key[c]
-//   dbias[r - c] += dscore, where there is a bias: a tile of queries sums up its own, and a third kernel the tiles
+//   dbias[r - c] += dscore, with a bias: a tile of queries sums up its own, and a third kernel sums the tiles
 #include "engine/ops/cuda/attention/attention_flash.h"
 #include "engine/ops/cuda/attention/distance_sums.h"
 #include "engine/ops/cuda/attention/flash_launch.cuh"
@@ -25,9 +25,9 @@ struct BackwardOperands {
   HeadsOperand dquery;
   HeadsOperand dkey;
   HeadsOperand dvalue;
-  const float* bias;            // [H, T], or none
+  const float* bias;            // [H, T], or null
   float* distance_sums;         // [B, H, tiles of queries, T], with a bias
-  const std::int32_t* first_N;  // where documents begin, or none
+  const std::int32_t* first_N;  // where documents begin, or null
 };
 
 template <class Units, int kWidth>
@@ -50,9 +50,9 @@ struct DeltaShape {
   static constexpr Offsets kOffsets = offsets();
 };
 
-// delta of 16 rows of a head: the diagonal of the product that gives dweights, with the context for values. So it has
-// their order of sums: where a query sees one key, its context is that key's value, and delta is to be dweight itself.
-// A difference in rounding would be multiplied with queries and keys, which are large where scores are.
+// delta of 16 rows of a head: the diagonal of the product that gives dweights, with the context as values. So its sums
+// have the same order: if a query sees only one key, its context is that key's value, and delta must equal dweight. A
+// difference in rounding would be multiplied by queries and keys, which are large where scores are.
 template <class Units, int kWidth>
 __global__ void __launch_bounds__(kWarp) delta_kernel(BackwardOperands operands) {
   using Shape = DeltaShape<Units, kWidth>;
@@ -80,14 +80,14 @@ __global__ void __launch_bounds__(kWarp) delta_kernel(BackwardOperands operands)
   }
 }
 
-// What the backward pass needs of a query's row beside its vectors.
+// The values of a query's row that the backward pass needs beside its vectors.
 struct QueryStatistics {
   float logsumexp;
   float delta;
-  std::int32_t first;  // key that it sees
+  std::int32_t first;  // first key that it sees
 };
 
-// Rows [first, first + kRows); of rows that do not exist every weight becomes 0.
+// Loads rows [first, first + kRows); for rows beyond the end every weight becomes 0.
 template <int kRows, int kThreads>
 __device__ void load_statistics(QueryStatistics* to, const BackwardOperands& operands, std::int64_t batch,
                                 std::int64_t head, std::int64_t first) {
@@ -105,28 +105,28 @@ struct PairGradient {
   float weight;
   float dscore;
 };
-// dweight: dcontext . value.
+// dweight is dcontext . value.
 __device__ inline PairGradient pair_gradient(float score, float dweight, const QueryStatistics& row) {
   const float difference = score - row.logsumexp;
-  const float weight = exp_of_difference(difference > 0 ? 0.0F : difference);  // and not fminf: a NaN stays
+  const float weight = exp_of_difference(difference > 0 ? 0.0F : difference);  // not fminf, so that a NaN stays
   return {weight, weight * (dweight - row.delta)};
 }
 
-// Where a warp's scores stand: queries from `query` on and keys from `key` on.
+// The place of a warp's scores: queries from `query` on and keys from `key` on.
 struct PairTile {
   std::int64_t query;
   std::int64_t key;
-  const QueryStatistics* statistics;  // of `query` on
+  const QueryStatistics* statistics;  // from `query` on
   float scale;
   const Places& places;
-  const float* bias;           // [T] of the head, or none
-  std::int64_t last_distance;  // T - 1; queries that do not exist are further away
+  const float* bias;           // [T] of the head, or null
+  std::int64_t last_distance;  // T - 1; queries beyond the end are further away
 };
 
-// What the rows of a warp's scores are; the columns are the other.
+// Whether the rows of a warp's scores are queries or keys; the columns are the others.
 enum class ScoreRows { queries, keys };
 
-// Where vectors begin whose products are scores, and those whose products are dweights: of queries and dcontext, or of
+// Where the vectors begin whose products are scores, and those whose products are dweights: queries and dcontext, or
 // keys and values.
 template <class T>
 struct PairVectors {
@@ -134,8 +134,8 @@ struct PairVectors {
   const T* of_dweights;
 };
 
-// Of a warp's 16 rows and kTiles * 16 columns calls write(row, column, pair) for the lane's pairs; what a query does
-// not see has no gradient.
+// For a warp's 16 rows and kTiles * 16 columns, calls write(row, column, pair) for the lane's pairs; pairs that do not
+// see each other have no gradient.
 template <ScoreRows kRows, bool kHasBias, class Units, int kWidth, int kTiles, class Write>
 __device__ void for_each_pair(const PairVectors<typename Units::Element>& rows,
                               const PairVectors<typename Units::Element>& columns, const PairTile& tile, Write write) {
@@ -195,8 +195,8 @@ struct QueryShape {
   static constexpr Offsets kOffsets = offsets();
 };
 
-// From a block's gradients of scores, of queries from `row` and keys from `first` on, to its sums by distance: a thread
-// has one diagonal. A distance is another thread's for the next keys, which a barrier has to be between.
+// Adds a block's gradients of scores, for queries from `row` and keys from `first` on, to its sums by distance. A
+// thread has one diagonal. For the next keys a distance belongs to another thread, so a barrier must separate them.
 template <class Shape>
 __device__ void add_by_distance(float* sums, const typename Shape::T* dscores, std::int64_t row, std::int64_t first,
                                 std::int64_t seq_len) {
@@ -211,7 +211,7 @@ __device__ void add_by_distance(float* sums, const typename Shape::T* dscores, s
   sums[distance] += sum;
 }
 
-// dquery of a tile of queries of one head. Keys arrive in two tiles by turns.
+// Computes dquery of a tile of queries of one head. Keys arrive in two tiles that alternate.
 template <class Units, int kWidth, bool kHasBias>
 __global__ void __launch_bounds__((QueryShape<Units, kWidth>::kThreads)) dquery_kernel(BackwardOperands operands) {
   using Shape = QueryShape<Units, kWidth>;
@@ -231,7 +231,7 @@ __global__ void __launch_bounds__((QueryShape<Units, kWidth>::kThreads)) dquery_
   const std::int64_t head = blockIdx.x;
   const std::int64_t batch = blockIdx.z;
   const std::int64_t kv_head = head / (d.n_heads / d.n_kv_heads);
-  const std::int64_t end = min(row + Shape::kQueries, d.seq_len);  // of the keys
+  const std::int64_t end = min(row + Shape::kQueries, d.seq_len);  // end of the keys
   const auto load_keys = [&](std::int64_t first, int turn) {
     load_tile<Units, Shape::kKeys, kWidth, Shape::kThreads>(key_tiles + turn * Shape::kKeyTile, problem,
                                                             head_rows<const T>(operands.key, d, batch, kv_head), first);
@@ -267,7 +267,7 @@ __global__ void __launch_bounds__((QueryShape<Units, kWidth>::kThreads)) dquery_
   int turn = 0;
   for (std::int64_t first = begin; first < end; first += Shape::kKeys, turn ^= 1) {
     wait_for_copies();
-    __syncthreads();  // this turn's keys are there, and nobody reads the other turn's any more
+    __syncthreads();  // this turn's keys have arrived, and no thread reads the other turn's any more
     if (first + Shape::kKeys < end) load_keys(first + Shape::kKeys, turn ^ 1);
     const T* const key = key_tiles + turn * Shape::kKeyTile;
     const T* const value = value_tiles + turn * Shape::kKeyTile;
@@ -278,7 +278,7 @@ __global__ void __launch_bounds__((QueryShape<Units, kWidth>::kThreads)) dquery_
     __syncwarp();
     add_value_tiles<Units, Shape::kKeys, Shape::kScoreRow, Shape::kRow>(dquery, dscores, key);
     if constexpr (kHasBias) {
-      __syncthreads();  // all warps' gradients are there
+      __syncthreads();  // the gradients of all warps have been written
       add_by_distance<Shape>(sums, all_dscores, row, first, d.seq_len);
     }
     __syncwarp();
@@ -290,7 +290,7 @@ template <class Units, int kWidth>
 struct KeyShape {
   using T = typename Units::Element;
   static constexpr bool kSmall = sizeof(T) == 2;
-  // A warp sums up dkey and dvalue of 16 keys and one slice of their width: more does not fit its registers.
+  // A warp sums up dkey and dvalue of 16 keys and one slice of their width: more does not fit into its registers.
   static constexpr int kSlice = kWidth < 128 ? kWidth : 128;
   static constexpr int kSlices = kWidth / kSlice;
   static constexpr int kKeyWarps = kSmall || kWidth <= 128 ? 4 : 2;
@@ -323,12 +323,12 @@ struct KeyShape {
   static constexpr Offsets kOffsets = offsets();
 };
 
-// Where the last document ends that holds keys before `end`: no query from there on sees them. first_T: of the sequence
-// where documents begin, or none; first_key: one of the keys.
+// The end of the last document that has keys before `end`: no later query sees them. first_T: where documents of the
+// sequence begin, or null; first_key: one of the keys.
 __device__ inline std::int64_t end_of_queries(const std::int32_t* first_T, std::int64_t first_key, std::int64_t end,
                                               std::int64_t seq_len) {
   if (first_T == nullptr) return seq_len;
-  std::int64_t seeing = first_key;  // sees one of them; and the one behind this, up to `not_seeing`, may
+  std::int64_t seeing = first_key;  // sees one of the keys; later rows up to `not_seeing` may
   std::int64_t not_seeing = seq_len;
   while (not_seeing - seeing > 1) {
     const std::int64_t middle = seeing + (not_seeing - seeing) / 2;
@@ -337,7 +337,7 @@ __device__ inline std::int64_t end_of_queries(const std::int32_t* first_T, std::
   return not_seeing;
 }
 
-// The tiles of queries that see a tile of keys: those of one head after the other.
+// The tiles of queries that see a tile of keys: those of one head after another.
 struct QueryWalk {
   std::int64_t first_head;
   std::int64_t first_row;
@@ -356,8 +356,8 @@ struct QueryWalk {
   __device__ std::int64_t row(std::int64_t step) const { return first_row + step % steps_per_head * rows; }
 };
 
-// dkey and dvalue of a tile of keys of one key/value head: over the heads of its group in their order, and over the
-// queries from the diagonal on. Scores stand transposed, [keys, queries]. Queries arrive in two tiles by turns.
+// Computes dkey and dvalue of a tile of keys of one key/value head: over the heads of its group in order, and over the
+// queries from the diagonal on. Scores are transposed, [keys, queries]. Queries arrive in two tiles that alternate.
 template <class Units, int kWidth, bool kHasBias>
 __global__ void __launch_bounds__((KeyShape<Units, kWidth>::kThreads)) dkey_dvalue_kernel(BackwardOperands operands) {
   using Shape = KeyShape<Units, kWidth>;
@@ -376,7 +376,8 @@ __global__ void __launch_bounds__((KeyShape<Units, kWidth>::kThreads)) dkey_dval
   const int warp = static_cast<int>(threadIdx.x) / kWarp;
   const int key_warp = warp % Shape::kKeyWarps;
   const int slice = warp / Shape::kKeyWarps * Shape::kSlice;
-  const std::int64_t first = static_cast<std::int64_t>(blockIdx.y) * Shape::kKeys;  // the first tiles have most queries
+  // the first tiles have the most queries
+  const std::int64_t first = static_cast<std::int64_t>(blockIdx.y) * Shape::kKeys;
   const std::int64_t kv_head = blockIdx.x;
   const std::int64_t batch = blockIdx.z;
   const std::int64_t end =
@@ -413,7 +414,7 @@ __global__ void __launch_bounds__((KeyShape<Units, kWidth>::kThreads)) dkey_dval
   int turn = 0;
   for (std::int64_t step = 0; step < walk.steps; ++step, turn ^= 1) {
     wait_for_copies();
-    __syncthreads();  // this turn's queries are there, and nobody reads the other turn's any more
+    __syncthreads();  // this turn's queries have arrived, and no thread reads the other turn's any more
     if (step + 1 < walk.steps) load_queries(step + 1, turn ^ 1);
     const T* const query = query_tiles + turn * Shape::kQueryTile;
     const T* const dcontext = dcontext_tiles + turn * Shape::kQueryTile;

@@ -20,7 +20,7 @@ AttentionDims dims_of(const AttentionDims& whole, const AttentionPart& part) {
           .score_factor = whole.score_factor};
 }
 
-// Where a part begins in tensors of the whole.
+// Where a part begins in the whole tensors.
 class FirstElements {
  public:
   FirstElements(const AttentionDims& d, const AttentionPart& part)

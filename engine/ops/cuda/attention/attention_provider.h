@@ -1,4 +1,4 @@
-// Flash attention by a library, beside the backend's own kernels (attention_flash.h).
+// Flash attention by a library, as an alternative to the backend's own kernels (attention_flash.h).
 #pragma once
 
 #include <functional>
@@ -15,17 +15,17 @@ namespace perfbench::engine::cuda {
 
 using spec::AttentionChoice;
 
-// Computes in bf16, with the same definition of logsumexp as ops.h, so that the directions may come from different
+// Computes in bf16, with the same definition of logsumexp as ops.h, so that both directions may use different
 // implementations.
 class AttentionProvider {
  public:
-  // Why problems of a layout are not computed.
+  // The reason why problems of a layout are not computed; absent if they are.
   using Refusal = std::optional<std::string>;
 
   virtual ~AttentionProvider() = default;
-  // Once for a layout; afterwards it only answers.
+  // Called once for a layout; later calls only return the answer.
   virtual Refusal prepare(Direction direction, const AttentionLayout& layout, std::int64_t scratch_bytes) = 0;
-  // What was prepared, on the device's compute stream. `scratch`: as many bytes as were said then.
+  // Computes what was prepared, on the device's compute stream. `scratch` has the bytes given to prepare.
   virtual void compute(Direction direction, const AttentionLayout& layout, const AttentionAddresses& addresses,
                        void* scratch) = 0;
 };
@@ -33,9 +33,9 @@ class AttentionProvider {
 using MakeAttentionProvider =
     std::function<std::unique_ptr<AttentionProvider>(const CudaDevice& device, Summation summation)>;
 
-// cuDNN; nullptr: built without it.
+// cuDNN; nullptr if it is not built in.
 std::unique_ptr<AttentionProvider> make_cudnn_attention(const CudaDevice& device, Summation summation);
-// Library -> version; empty: built without it.
+// Library -> version; empty if it is not built in.
 std::map<std::string, std::string> cudnn_versions();
 
 }  // namespace perfbench::engine::cuda

@@ -1,8 +1,8 @@
 // Attention as one operation of a cuDNN graph (cuDNN documentation, "Attention"): bf16, causal with the mask's corner
 // at the top left, statistics = logsumexp of the scaled scores by the natural logarithm, which is ops.h's definition.
 //
-// Where the same bits are wanted, the backward pass asks for the deterministic algorithm. On Hopper the front end holds
-// the gradient of all scores of a call for it, so that attention_parts.h cuts it.
+// If the same bits are wanted, the backward pass uses the deterministic algorithm. On Hopper the front end then holds
+// the gradient of all scores of a call, so attention_parts.h divides the call.
 #include <cudnn_frontend.h>
 
 #include <array>
@@ -47,7 +47,7 @@ fe::graph::Tensor_attributes logsumexp(const AttentionLayout& layout) {
   return described(statistics_id, statistics_of(layout)).set_data_type(fe::DataType_t::FLOAT);
 }
 
-// An output with the layout that `like` describes.
+// Marks an output, with the layout that `like` describes.
 void put_out(const Tensor& output, const fe::graph::Tensor_attributes& like) {
   output->set_output(true).set_uid(like.get_uid()).set_dim(like.get_dim()).set_stride(like.get_stride());
 }
@@ -97,7 +97,7 @@ std::shared_ptr<Graph> backward_graph(const AttentionLayout& layout, Summation s
   return graph;
 }
 
-// Empty: an execution plan is built and fits the scratch.
+// Returns an empty string if an execution plan was built and fits into the scratch memory.
 std::string build(Graph& graph, cudnnHandle_t handle, std::int64_t scratch) {
   for (const auto& step : {
            std::function<fe::error_t()>([&] { return graph.validate(); }),
@@ -153,7 +153,7 @@ class CudnnAttention final : public AttentionProvider {
 
  private:
   struct Plan {
-    std::shared_ptr<Graph> graph;  // nullptr: refused
+    std::shared_ptr<Graph> graph;  // nullptr if refused
     std::string refusal;
   };
   using Key = std::pair<std::array<std::int64_t, 7>, AttentionStrides>;

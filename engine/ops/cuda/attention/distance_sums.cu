@@ -1,4 +1,4 @@
-// A thread takes one distance: neighbours read neighbours, in every row.
+// Each thread takes one distance, so in every row neighbouring threads read neighbouring elements.
 #include "engine/ops/cuda/attention/distance_sums.h"
 #include "engine/ops/cuda/device/elements.cuh"
 #include "engine/ops/cuda/device/launch.cuh"
@@ -11,7 +11,7 @@ constexpr unsigned kThreads = 128;
 
 struct DistanceSums {
   float* dbias;      // [B, H, T]
-  const void* from;  // rows of T for each
+  const void* from;  // rows of T for each element
   std::int64_t heads;
   std::int64_t seq_len;
 };

@@ -1,4 +1,4 @@
-// How the host starts the kernels of the backend's own flash attention.
+// Launches the kernels of our own flash attention from the host.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ inline FlashProblem flash_problem(const AttentionDims& dims, std::initializer_li
   return {dims, multiples ? Addresses::multiples_of_16 : Addresses::any};
 }
 
-// Calls f.operator()<Units, kWidth>() with what computes `dtype` and the tile's width for `head_dim`.
+// Calls f.operator()<Units, kWidth>() with the units that compute `dtype` and the tile width for `head_dim`.
 template <class F>
 void with_tile_width(std::int64_t head_dim, DType dtype, F&& f) {
   const auto with_units = [&]<class Units>() {

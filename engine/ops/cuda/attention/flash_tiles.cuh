@@ -1,5 +1,5 @@
-// What the kernels of the backend's own flash attention share: the problem, how its heads lie in memory, and tiles of
-// them in shared memory.
+// Shared by the kernels of our own flash attention: the problem, the layout of its heads, and tiles of them in shared
+// memory.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@ namespace perfbench::engine::cuda {
 
 inline constexpr float kLog2E = 1.4426950408889634F;
 
-// The score of a sum of products. Both directions see the same one bit for bit, because nothing that it is taken off is
-// fused with it; so however large the scores are, none is above its row's logsumexp
+// The score of a sum of products. Both directions compute the same bits, because the subtraction that follows is not
+// fused with it. So however large the scores are, none is above its row's logsumexp
 // (engine/ops/cpu/attention_flash.cpp).
 __device__ inline float scaled_score(float sum, float scale) {
   return __fmul_rn(sum, scale);
 }
 
-// To base 2 only now: before, log2(e) would be one more rounding of numbers that may be large.
+// Changes to base 2 only here: an earlier factor log2(e) would add a rounding of numbers that may be large.
 __device__ inline float exp_of_difference(float difference) {
   return exp2f(difference * kLog2E);
 }
@@ -41,10 +41,10 @@ struct HeadRows {
   __device__ T* row(std::int64_t t) const { return data + t * stride; }
 };
 
-// x[N, heads*D], of which a token's row may lie in a wider one.
+// x[N, heads*D], where a token's row may lie within a wider one.
 struct HeadsOperand {
   void* data = nullptr;
-  std::int64_t stride = 0;  // elements from a token to the next
+  std::int64_t stride = 0;  // elements from one token to the next
 };
 inline HeadsOperand heads_operand(const RowsView& x) {
   return {x.data, x.stride};
@@ -55,7 +55,7 @@ __device__ HeadRows<T> head_rows(const HeadsOperand& x, const AttentionDims& d, 
   return {static_cast<T*>(x.data) + batch * d.seq_len * x.stride + head * d.head_dim, x.stride};
 }
 
-// Of a sequence where the documents of its tokens begin, [T]; none where it is one document.
+// Where the documents of a sequence's tokens begin, [T]; null if the sequence is one document.
 __device__ inline const std::int32_t* document_starts(const std::int32_t* first_N, const AttentionDims& d,
                                                       std::int64_t batch) {
   return first_N == nullptr ? nullptr : first_N + batch * d.seq_len;
@@ -66,13 +66,13 @@ __device__ inline std::int64_t first_key_tile(const std::int32_t* first_T, std::
   return first_T == nullptr ? 0 : first_T[row] / tile * tile;
 }
 
-// First element of a head's row of statistics [B, H, T].
+// The first element of a head's row of statistics [B, H, T].
 __device__ inline std::int64_t statistics_row(const AttentionDims& d, std::int64_t batch, std::int64_t head) {
   return (batch * d.n_heads + head) * d.seq_len;
 }
 
-// Begins to load rows [first, first + kRows) of a head into tile[kRows][kWidth + pad]; zeros stand for rows and columns
-// that do not exist. All kThreads of the block take part; wait_for_copies() and a barrier end it.
+// Begins to load rows [first, first + kRows) of a head into tile[kRows][kWidth + pad], with zeros for rows and columns
+// beyond the end. All kThreads of the block take part; wait_for_copies() and a barrier end it.
 template <class Units, int kRows, int kWidth, int kThreads>
 __device__ void load_tile(typename Units::Element* tile, const FlashProblem& problem,
                           HeadRows<const typename Units::Element> from, std::int64_t first) {
@@ -96,7 +96,7 @@ __device__ void load_tile(typename Units::Element* tile, const FlashProblem& pro
   }
 }
 
-// Writes a warp's accumulators of rows [row, row + kTile) and columns [column, ...) that exist.
+// Writes a warp's accumulators of rows [row, row + kTile) and columns [column, ...) as far as these exist.
 template <class Units, int kTiles>
 __device__ void write_rows(HeadRows<typename Units::Element> to, const FlashProblem& problem, std::int64_t row,
                            std::int64_t column, const typename Units::Accumulator (&sums)[kTiles], float factor,
@@ -144,7 +144,7 @@ __device__ void add_value_tiles(typename Units::Accumulator (&sums)[kTiles], con
   }
 }
 
-// Offsets of arrays in a block's shared memory, each a multiple of 128 bytes: any tile of products may start there.
+// Offsets of arrays in a block's shared memory. Each is a multiple of 128 bytes, where any tile of products may start.
 class SharedLayout {
  public:
   constexpr std::size_t take(std::size_t bytes) {

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kRowsPerBlock = 4;
 
-// The row of the calling warp, or none.
+// The row of the calling warp, if it has one.
 struct Place {
   std::int64_t head;
   std::int64_t row;
@@ -38,7 +38,7 @@ __global__ void forward_kernel(SoftmaxForwardArgs args) {
   const VisibleKeys visible = visible_keys(args.shape, row);
   const float* const scores = args.scores + head * args.scores_head_stride + row * args.shape.seq_len;
   T* const weights = static_cast<T*>(args.weights.data) + head * args.weights.head_stride + row * args.shape.seq_len;
-  // Of the first key; that of key i is i less.
+  // The bias of the first key; that of key i is i elements earlier.
   const float* const bias = kHasBias ? args.bias + head * args.bias_head_stride + visible.end - 1 : nullptr;
   const auto score = [&](std::int64_t i) {
     if constexpr (kHasBias) return scores[i] + bias[-i];
@@ -51,7 +51,7 @@ __global__ void forward_kernel(SoftmaxForwardArgs args) {
   for (std::int64_t i = visible.begin + lane; i < visible.end; i += kWarp) sum += expf(score(i) - maximum);
   sum = over_warp(sum, Sum{});
   const float factor = 1.0F / sum;
-  // From here on every lane reads and writes its own elements alone, so scores and weights may be one.
+  // From here on every lane reads and writes only its own elements, so scores and weights may share memory.
   for (std::int64_t i = lane; i < args.shape.seq_len; i += kWarp) {
     weights[i] = from_f32<T>(visible.have(i) ? expf(score(i) - maximum) * factor : 0.0F);
   }

@@ -1,4 +1,4 @@
-// Built where CMake found no cuDNN or no front end of it.
+// Built if CMake found no cuDNN or no front end of it.
 #include "engine/ops/cuda/attention/attention_provider.h"
 
 namespace perfbench::engine::cuda {

@@ -1,4 +1,4 @@
-// Where tokens stand, in rows that may hold several documents (engine/ops/ops.h).
+// Positions of tokens in rows that may hold several documents (engine/ops/ops.h).
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@
 namespace perfbench::engine::cuda {
 
 struct DocumentRows {
-  const std::int32_t* first_N;  // none where each row is one document
+  const std::int32_t* first_N;  // null if each row is one document
   std::int64_t seq_len;
 
-  // Within its row, where the document of token `row` of all begins.
+  // The place within its row at which the document of token `row`, counted over all rows, begins.
   __device__ std::int64_t first(std::int64_t row) const { return first_N == nullptr ? 0 : first_N[row]; }
-  // In its document.
+  // The position in its document.
   __device__ std::int64_t position(std::int64_t row) const { return row % seq_len - first(row); }
 };
 

@@ -15,7 +15,7 @@ namespace perfbench::engine::cuda {
 
 using Bf16 = __nv_bfloat16;
 
-// Elements of one 16-byte load.
+// Elements in one 16-byte load.
 template <class T>
 inline constexpr int kVector = 16 / static_cast<int>(sizeof(T));
 
@@ -37,17 +37,17 @@ __device__ inline Bf16 from_f32<Bf16>(float x) {
   return __float2bfloat16_rn(x);
 }
 
-// Whether a kernel may move whole vectors: its operands' addresses, and the distances between their rows, are multiples
-// of the vector. Decided when it is launched.
+// Whether a kernel may move whole vectors: if the addresses of its operands, and the distances between their rows, are
+// multiples of the vector. This is decided at the launch.
 enum class Access { element, vector };
 
-// N elements in registers. A plain union would need the members' constructors, which bf16 has.
+// N elements in registers. A plain union would need constructors for its members, which bf16 has.
 template <class T, int N>
 struct alignas(sizeof(T) * N) Pack {
   T at[N];
 };
 
-// The first `count` (at most N) of N elements; zeros for the others.
+// Loads the first `count` (at most N) of N elements, with zeros for the others.
 template <int N, class T>
 __device__ inline void load(const T* from, std::int64_t count, Access access, float (&to)[N]) {
   if (access == Access::vector && count >= N) {
@@ -87,7 +87,7 @@ __device__ inline void store(T* to, std::int64_t count, Access access, const flo
   }
 }
 
-// A small operand (weights of a norm) of either type, absent if `data` is null.
+// A small operand (weights of a norm) of either type; absent if `data` is null.
 struct Parameter {
   const void* data = nullptr;
   bool is_bf16 = false;
@@ -107,7 +107,7 @@ inline Parameter parameter(const TensorView& t) {
   return {t.defined() ? t.data : nullptr, t.dtype == DType::bf16};
 }
 
-// `width`: of the rows, or of a flat operand whose only row begins at its address.
+// `width` is that of the rows, or of a flat operand whose only row begins at its address.
 inline Access access_of(std::initializer_list<const void*> operands, std::int64_t width, int vector) {
   for (const void* operand : operands) {
     if (reinterpret_cast<std::uintptr_t>(operand) % 16 != 0) return Access::element;
@@ -122,7 +122,7 @@ void with_access(Access access, F&& f) {
   f.template operator()<Access::element>();
 }
 
-// Calls f.operator()<T>() with the kernels' type of a floating point dtype.
+// Calls f.operator()<T>() with the kernels' type for a floating point dtype.
 template <class F>
 void with_element_type(DType dtype, F&& f) {
   if (dtype == DType::f32) return f.template operator()<float>();

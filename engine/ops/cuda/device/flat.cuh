@@ -1,4 +1,4 @@
-// A loop over the elements of flat operands, or of rows that lie apart, a vector at a time.
+// A loop over the elements of flat operands, or of rows that are apart, one vector at a time.
 #pragma once
 
 #include <numeric>
@@ -8,7 +8,7 @@
 
 namespace perfbench::engine::cuda {
 
-// Calls f(first, count) for every vector of N elements that falls to this thread of one of `blocks` blocks; count < N
+// Calls f(first, count) for every vector of N elements that belongs to this thread of one of `blocks` blocks; count < N
 // only at the end.
 template <int N, class F>
 __device__ inline void for_each_vector(std::int64_t elements, unsigned block, unsigned blocks, F f) {
@@ -23,7 +23,7 @@ __device__ inline void for_each_vector(std::int64_t elements, F f) {
   for_each_vector<N>(elements, blockIdx.x, gridDim.x, f);
 }
 
-// Of rows that lie apart, y is the first row of a block. Dense operands are one row.
+// For rows that are apart, the grid's y gives the first row of a block. Dense operands are one row.
 struct RowExtent {
   std::int64_t rows = 0;
   std::int64_t width = 0;

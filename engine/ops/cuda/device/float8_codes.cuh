@@ -1,5 +1,5 @@
-// Rounding to the 8-bit formats by the device's own conversion: one instruction for two numbers, where the formula of
-// engine/core/float8.h takes some 35 for each. Same codes, but that a NaN has no sign.
+// Rounds to the 8-bit formats with the device's own conversion: one instruction for two numbers, where the formula of
+// engine/core/float8.h takes some 35 for each. The codes are the same, except that a NaN has no sign.
 #pragma once
 
 #if defined(__CUDACC__)

@@ -1,7 +1,7 @@
-// How kernels are started, and how they declare shared memory: the two things that a build without nvcc does otherwise,
-// to run the same kernels thread by thread on the CPU. Who builds so puts a device_emulation.h on the include path,
-// which has emulation::enqueue, emulation::bind_kernel, emulation::require_aligned, PERFBENCH_SHARED,
-// PERFBENCH_DYNAMIC_SHARED and what else of nvcc's language kernels use.
+// How kernels are launched and how they declare shared memory. A build without nvcc does these two things differently,
+// to run the same kernels thread by thread on the CPU. Such a build puts a device_emulation.h on the include path, with
+// emulation::enqueue, emulation::bind_kernel, emulation::require_aligned, PERFBENCH_SHARED, PERFBENCH_DYNAMIC_SHARED
+// and the other parts of nvcc's language that kernels use.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -14,7 +14,7 @@
 #endif
 
 #if defined(__CUDACC__)
-// `count` elements of the block's shared memory; in a kernel or a function of the device.
+// `count` elements of the block's shared memory, in a kernel or a device function.
 #define PERFBENCH_SHARED(type, name, count) __shared__ type name[count]
 // The LaunchShape's shared_bytes, aligned to 16 bytes; `name` can be indexed and added to.
 #define PERFBENCH_DYNAMIC_SHARED(type, name)                              \
@@ -24,25 +24,25 @@
 
 namespace perfbench::engine::cuda {
 
-// On a device a vector at an address that is no multiple of its size is a fault. Elsewhere it would go unseen.
+// On a device, a vector at an address that is not a multiple of its size is a fault. Elsewhere it would go unnoticed.
 #if defined(__CUDACC__)
 __device__ inline void require_aligned(const void*, std::size_t) {}
 #else
 using emulation::require_aligned;
 #endif
 
-// A block gets more than 48 KiB of shared memory only on request. What the kernel declares counts too, so that the
-// request is made for dynamic memory of more than this already.
+// A block gets more than 48 KiB of shared memory only on request. Memory that the kernel declares counts too, so
+// dynamic memory above this smaller limit is already requested.
 inline constexpr std::size_t kSharedWithoutRequest = std::size_t{32} << 10;
 
 struct LaunchShape {
   dim3 grid;
   dim3 block;
-  std::size_t shared_bytes = 0;  // dynamic
+  std::size_t shared_bytes = 0;  // dynamic shared memory
   cudaStream_t stream = nullptr;
 };
 
-// `name` is what an error calls the kernel.
+// `name` names the kernel in errors.
 template <class... Parameters, class... Arguments>
 void launch(const char* name, void (*kernel)(Parameters...), const LaunchShape& shape, Arguments&&... arguments) {
 #if defined(__CUDACC__)

@@ -1,5 +1,5 @@
-// Several flat operands in one launch, as a kernel's parameter. Each has its own blocks, as many as it would have
-// alone, so that what is computed of it does not depend on its company.
+// Several flat operands in one launch, passed as a kernel parameter. Each has its own blocks, as many as it would have
+// alone, so its results do not depend on the other operands.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ template <class Operand>
 struct OperandList {
   static constexpr int kMost = workspace::kListedOperands;
   Operand operands[kMost];
-  unsigned ends[kMost];  // the block behind each operand's last
+  unsigned ends[kMost];  // for each operand the end of its blocks
   int count = 0;
 
   unsigned blocks() const { return count == 0 ? 0 : ends[count - 1]; }
@@ -26,7 +26,7 @@ struct OperandList {
   }
 };
 
-// Calls f(part) for as many of the tensors at a time as a list holds, in order.
+// Calls f(part) for groups of tensors, in order, each as large as a list holds.
 template <class Tensor, class F>
 void in_lists(std::span<const Tensor> tensors, F f) {
   while (!tensors.empty()) {
@@ -38,7 +38,7 @@ void in_lists(std::span<const Tensor> tensors, F f) {
 
 struct OperandBlock {
   int operand;
-  unsigned block;  // counted from the operand's first
+  unsigned block;  // counted from the operand's first block
   unsigned blocks;
 };
 

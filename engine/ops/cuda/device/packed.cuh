@@ -1,4 +1,4 @@
-// 16 bytes of a row as they are in memory, for registers: bf16 that were unpacked would take twice as many.
+// 16 bytes of a row in registers, as they are in memory: unpacked bf16 would take twice as many registers.
 #pragma once
 
 #include "engine/ops/cuda/device/elements.cuh"
@@ -10,7 +10,7 @@ class Packed {
  public:
   static constexpr int N = kVector<T>;
 
-  // The first `count` elements; zeros for the others.
+  // Loads the first `count` elements, with zeros for the others.
   template <Access kAccess>
   __device__ void read(const T* from, std::int64_t count) {
     if constexpr (kAccess == Access::vector) {
@@ -52,8 +52,8 @@ class Packed {
     for (int i = 0; i < N; ++i) rounded.at[i] = from_f32<T>(from[i]);
     memcpy(&words_, &rounded, sizeof(words_));
   }
-  // The compiler knows nothing of the numbers from here on, and unpacks them again where they are needed. Else it keeps
-  // them unpacked from one use to the next.
+  // Hides the values from the compiler, so that it unpacks them again where they are used. Otherwise it keeps them
+  // unpacked from one use to the next.
   __device__ void forget() {
 #if defined(__CUDACC__)
 #pragma unroll

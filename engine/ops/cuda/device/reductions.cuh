@@ -1,5 +1,5 @@
-// Sums and maxima over the threads of a block, in an order that is fixed by the number of threads; every thread gets
-// the result. Blocks are whole warps.
+// Sums and maxima over the threads of a block, in an order fixed by the number of threads; every thread gets the
+// result. Blocks consist of whole warps.
 #pragma once
 
 #include "engine/ops/cuda/device/launch.cuh"
@@ -16,7 +16,7 @@ struct Sum {
     return a + b;
   }
 };
-// A NaN is lost, as fmaxf loses it.
+// Drops a NaN, as fmaxf does.
 struct Maximum {
   __device__ float operator()(float a, float b) const { return fmaxf(a, b); }
 };
@@ -30,7 +30,7 @@ __device__ T over_warp(T value, Combine combine) {
   return value;
 }
 
-// `neutral` stands in for the warps that the block lacks.
+// `neutral` stands in for warps that the block does not have.
 template <class T, class Combine>
 __device__ T over_block(T value, T neutral, Combine combine) {
   PERFBENCH_SHARED(T, of_warps, kWarp);
@@ -42,7 +42,7 @@ __device__ T over_block(T value, T neutral, Combine combine) {
   __syncthreads();
   const T part = thread % kWarp < warps ? of_warps[thread % kWarp] : neutral;
   const T result = over_warp(part, combine);
-  __syncthreads();  // of_warps is written again by the next reduction
+  __syncthreads();  // the next reduction overwrites of_warps
   return result;
 }
 

@@ -1,5 +1,5 @@
-// A row of [N, width] spread over the threads of a block, in registers where it fits. Which thread has which elements
-// follows from the width alone: the same sums, in the same order, however the rows lie in memory.
+// A row of [N, width] spread over the threads of a block, in registers if it fits. The assignment of elements to
+// threads depends only on the width: the same sums in the same order, however the rows lie in memory.
 #pragma once
 
 #include "engine/core/rows_view.h"
@@ -9,12 +9,12 @@
 
 namespace perfbench::engine::cuda {
 
-// A kernel's threads of a row: each has up to kSlots vectors of it, which may stay in registers, or as many as there
-// are where kSlots is kAnyNumber.
+// The threads of a row: each has up to kSlots vectors of it, which may stay in registers. With kAnyNumber it has any
+// number of vectors.
 inline constexpr int kAnyNumber = 0;
 inline constexpr int kMostRowThreads = 512;
 
-// Places for vectors that a thread keeps, or has one after the other.
+// Places for the vectors that a thread keeps, or handles one after the other.
 constexpr int places(int slots) {
   return slots == kAnyNumber ? 1 : slots;
 }
@@ -28,7 +28,7 @@ constexpr std::int64_t widest_row(int slots) {
   return std::int64_t{kMostRowThreads} * slots * kVector<T>;
 }
 
-// Calls f(slot, first, count) for every vector of the row that falls to this thread.
+// Calls f(slot, first, count) for every vector of the row that belongs to this thread.
 template <class T, int kSlots, Access kAccess, class F>
 __device__ inline void for_each_slot(std::int64_t width, F f) {
   constexpr int N = kVector<T>;
@@ -75,7 +75,7 @@ class HeldRow {
       });
     }
   }
-  // The N elements from `first`; zeros beyond the row.
+  // The N elements from `first` on, with zeros beyond the row.
   __device__ void get(int slot, std::int64_t first, std::int64_t count, float (&to)[N]) const {
     if constexpr (kSlots == kAnyNumber) {
       Packed<T> vector;
@@ -86,8 +86,8 @@ class HeldRow {
     }
   }
 
-  // The row becomes `other` plus what `row` holds, rounded to T, here and in memory. All is read before anything is
-  // written: a load that follows a store waits for it.
+  // Sets the row to `other` plus the contents of `row`, rounded to T, here and in memory. All reads precede all writes,
+  // because a load that follows a store waits for it.
   __device__ void read_sum(T* row, const T* other, std::int64_t width) {
     read(row, width);
     Packed<T> added[places(kSlots)];

@@ -1,8 +1,8 @@
-// Products of 16x16 tiles by one warp, operands in shared memory, sums in f32 registers: bf16 on tensor cores, f32 by
-// plain multiply-adds. The attention kernels are written once against these.
+// Products of 16x16 tiles by one warp, with operands in shared memory and sums in f32 registers: bf16 on tensor cores,
+// f32 by plain multiply-adds. The attention kernels are written once against these.
 //
-// Which lane holds which elements of an accumulator is not documented for wmma fragments; it is found out once per
-// kernel by loading a tile that holds the numbers of its own elements (find_places).
+// It is not documented which lane holds which elements of an accumulator in wmma fragments. Each kernel finds out once,
+// by loading a tile that holds the numbers of its own elements (find_places).
 #pragma once
 
 #include <mma.h>
@@ -19,7 +19,7 @@ namespace wmma = nvcuda::wmma;
 inline constexpr int kTile = 16;
 inline constexpr int kLaneElements = kTile * kTile / kWarp;  // of an accumulator, in one lane
 
-// Row and column of the calling lane's elements.
+// The row and column of each of the calling lane's elements.
 struct Places {
   int at[kLaneElements];
   __device__ int row(int i) const { return at[i] / kTile; }
@@ -31,7 +31,7 @@ struct TensorCores {
   using Accumulator = wmma::fragment<wmma::accumulator, kTile, kTile, kTile, float>;
   using Left = wmma::fragment<wmma::matrix_a, kTile, kTile, kTile, Element, wmma::row_major>;
   using LeftTransposed = wmma::fragment<wmma::matrix_a, kTile, kTile, kTile, Element, wmma::col_major>;
-  // Elements behind each row of a tile, so that rows fall into different banks.
+  // Padding behind each row of a tile, so that rows fall into different banks.
   static constexpr int kPad = 8;
 
   __device__ static void clear(Accumulator& sum) { wmma::fill_fragment(sum, 0.0F); }
@@ -62,7 +62,7 @@ struct TensorCores {
   __device__ static void store(float* to, const Accumulator& sum, int stride) {
     wmma::store_matrix_sync(to, sum, static_cast<unsigned>(stride), wmma::mem_row_major);
   }
-  // `shared`: kTile * kTile floats of the warp's own.
+  // `shared`: kTile * kTile floats that belong to this warp.
   __device__ static Places find_places(float* shared) {
     const int lane = threadIdx.x % kWarp;
     for (int i = lane; i < kTile * kTile; i += kWarp) shared[i] = static_cast<float>(i);

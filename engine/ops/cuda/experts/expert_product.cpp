@@ -1,4 +1,4 @@
-// Products of experts with equal segments: a batch of the experts for each part, by the library.
+// Products of experts with equal segments: for each part one batch over the experts, computed by the library.
 #include <algorithm>
 
 #include "engine/ops/cuda/cuda_ops.h"
@@ -31,7 +31,7 @@ void CudaOps::do_expert_product(const ExpertProductArgs& args) {
   const std::int64_t experts = weight[0];
   const std::int64_t outputs = weight[1];
   const std::int64_t inputs = weight[2];
-  // All rows of an only expert follow each other.
+  // If there is only one expert, all its rows follow each other.
   const std::int64_t parts = experts == 1 ? 1 : args.segments_PX2.shape[0];
   const std::int64_t rows = experts == 1 ? args.segments_PX2.shape[0] * args.slots : args.slots;
   for (std::int64_t part = 0; part < parts; ++part) {

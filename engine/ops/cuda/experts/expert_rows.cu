@@ -1,4 +1,4 @@
-// Rows on their way to experts and back, a block each; and what a gate's gradient is made of.
+// Moves rows to experts and back, with a block for each row, and computes the inputs of a gate's gradient.
 #include "engine/ops/cuda/cuda_ops.h"
 #include "engine/ops/cuda/device/elements.cuh"
 #include "engine/ops/cuda/device/launch_shapes.h"
@@ -13,7 +13,7 @@ LaunchShape shape_of_rows(std::int64_t rows, std::int64_t width, int vector, cud
   return {.grid = row_blocks(rows), .block = row_threads(width, vector, kExpertRowThreads), .stream = stream};
 }
 
-// Calls f(first, count) for the vectors of a row that fall to this thread.
+// Calls f(first, count) for the vectors of a row that belong to this thread.
 template <int N, class F>
 __device__ inline void for_each_row_vector(std::int64_t width, F f) {
   for (std::int64_t first = static_cast<std::int64_t>(threadIdx.x) * N; first < width;
@@ -22,7 +22,7 @@ __device__ inline void for_each_row_vector(std::int64_t width, F f) {
   }
 }
 
-// `gates`: null for 1.
+// `gates` may be null, meaning 1.
 template <class T>
 __global__ void dispatch_kernel(T* rows, const T* x, const std::int32_t* choices, const float* gates,
                                 std::int64_t per_token, std::int64_t count, std::int64_t width, Access access) {
@@ -69,7 +69,7 @@ __global__ void combine_kernel(T* x, const T* rows, const std::int32_t* row_of, 
   }
 }
 
-// A block for every choice.
+// One block for each choice.
 template <class T>
 __global__ void gates_backward_kernel(float* dgates, const T* dx, const T* rows, const std::int32_t* row_of,
                                       std::int64_t per_token, std::int64_t choices, std::int64_t width, Access access) {

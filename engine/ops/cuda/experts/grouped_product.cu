@@ -1,5 +1,5 @@
 // A block computes 128 by 128 elements, a warp 32 by 64 of them. While it multiplies 32 terms of each, the next ones
-// arrive. Which expert's rows a block has it reads from the table of segments; the grid has room for any table.
+// arrive. A block finds the expert of its rows in the table of segments; the grid is large enough for any table.
 #include <algorithm>
 
 #include "engine/ops/cuda/device/async_copy.cuh"
@@ -40,27 +40,27 @@ struct GroupedProduct {
   }
 };
 
-// Both operands in shared memory, twice. A tile whose terms lie behind each other in memory has a row for each of its
-// rows or columns, [kSide, kDepth], another one a row for each term, [kDepth, kSide].
+// Both operands in shared memory, twice. A tile whose terms are contiguous in memory has a row for each of its rows or
+// columns, [kSide, kDepth]; other tiles have a row for each term, [kDepth, kSide].
 template <class Units, Kind kKind>
 struct Tiles {
   using T = typename Units::Element;
   static constexpr bool kLeftByTerm = kKind == Kind::weight_gradient;
   static constexpr bool kRightByTerm = kKind != Kind::forward;
-  static constexpr int kOfTerms = kDepth + Units::kPad;  // a row of terms
+  static constexpr int kOfTerms = kDepth + Units::kPad;  // length of a row of terms
   static constexpr int kOfSides = kSide + Units::kPad;
   static constexpr int kLeft = kLeftByTerm ? kDepth * kOfSides : kSide * kOfTerms;
   static constexpr int kRight = kRightByTerm ? kDepth * kOfSides : kSide * kOfTerms;
   static constexpr std::size_t kBytes = 2 * (kLeft + kRight) * sizeof(T);
   static_assert(kLeft * sizeof(T) % 128 == 0 && kRight * sizeof(T) % 128 == 0);
-  static_assert(kBytes >= kBlockThreads / kWarp * kTile * kTile * sizeof(float));  // find_places
+  static_assert(kBytes >= kBlockThreads / kWarp * kTile * kTile * sizeof(float));  // memory for find_places
 
   T* memory;
   __device__ T* left(int buffer) const { return memory + buffer * (kLeft + kRight); }
   __device__ T* right(int buffer) const { return left(buffer) + kLeft; }
 };
 
-// What exists of a tile in memory, from its first element on.
+// The part of a tile that exists in memory, from its first element on.
 template <class T>
 struct Window {
   const T* data;
@@ -69,7 +69,7 @@ struct Window {
   std::int64_t columns;
 };
 
-// Begins to load tile[kRows][kWidth + pad]; zeros stand for what does not exist.
+// Begins to load tile[kRows][kWidth + pad], with zeros for elements that do not exist.
 template <class Units, int kRows, int kWidth, class T>
 __device__ void load_window(T* tile, const Window<T>& from, Access access) {
   constexpr int kPiece = kCopyBytes / static_cast<int>(sizeof(T));
@@ -89,7 +89,7 @@ __device__ void load_window(T* tile, const Window<T>& from, Access access) {
   }
 }
 
-// The result of a block: what exists of it, and the sums of the calling warp.
+// The result of a block: the part of it that exists, and the sums of the calling warp.
 template <class Units, Kind kKind>
 class BlockProduct {
  public:
@@ -104,17 +104,17 @@ class BlockProduct {
     for (auto& row : sums_) {
       for (auto& sum : row) Units::clear(sum);
     }
-    __syncthreads();  // the tiles' memory is free again
+    __syncthreads();  // the memory of the tiles is free again
   }
 
-  // load(left, right) begins to load the next terms; false: there are none left.
+  // load(left, right) begins to load the next terms; returns false if there are no more.
   template <class Load>
   __device__ void multiply(Load load) {
     int buffer = 0;
     bool more = load(tiles_.left(0), tiles_.right(0));
     while (more) {
       wait_for_copies();
-      __syncthreads();  // these terms are there, and nobody reads the last ones any more
+      __syncthreads();  // these terms have arrived, and no thread reads the previous ones any more
       more = load(tiles_.left(1 - buffer), tiles_.right(1 - buffer));
       if (row_ < rows_ && column_ < columns_) add_products(tiles_.left(buffer), tiles_.right(buffer));
       buffer = 1 - buffer;
@@ -146,7 +146,7 @@ class BlockProduct {
   static constexpr int kTileColumns = kWarpColumns / kTile;
 
   __device__ void add_products(const T* left, const T* right) {
-#pragma unroll 1  // what is unrolled further runs out of registers
+#pragma unroll 1  // more unrolling runs out of registers
     for (int k = 0; k < kDepth; k += kTile) {
 #pragma unroll
       for (int i = 0; i < kTileRows; ++i) {
@@ -181,7 +181,7 @@ class BlockProduct {
   typename Units::Accumulator sums_[kTileRows][kTileColumns];
 };
 
-// Up to kSide rows of a part that belong to one expert, or to none.
+// Up to kSide rows of a part that all belong to one expert, or to no expert.
 struct RowTile {
   std::int64_t expert = -1;
   std::int64_t first = 0;
@@ -205,7 +205,7 @@ __device__ RowTile find_row_tile(const GroupedProduct& p, std::int64_t part, std
   return {};
 }
 
-// Forward and input gradient.
+// The forward product and the input gradient.
 template <class Units, Kind kKind>
 __global__ void __launch_bounds__(kBlockThreads) rows_kernel(GroupedProduct p) {
   using T = typename Units::Element;
@@ -259,7 +259,7 @@ __global__ void __launch_bounds__(kBlockThreads) weights_kernel(GroupedProduct p
   BlockProduct<Units, Kind::weight_gradient> product({reinterpret_cast<T*>(memory)}, p.outputs - output,
                                                      p.inputs - input);
   std::int64_t part = 0;
-  std::int64_t done = 0;  // rows of the part's segment
+  std::int64_t done = 0;  // rows of the part's segment that are done
   product.multiply([&](T* left, T* right) {
     while (part < p.parts && done >= p.rows(part, expert)) {
       ++part;
@@ -282,7 +282,7 @@ unsigned tiles(std::int64_t extent) {
 
 void launch_rows(const char* name, void (*kernel)(GroupedProduct), std::size_t shared_bytes, const GroupedProduct& p,
                  std::int64_t width, cudaStream_t stream) {
-  // A part's rows, divided at both ends of every segment.
+  // The rows of a part, divided at both ends of every segment.
   const auto row_tiles = static_cast<unsigned>(p.part_rows / kSide + 2 * p.experts + 1);
   launch(name, kernel,
          {.grid = {tiles(width), row_tiles, static_cast<unsigned>(p.parts)},

@@ -1,5 +1,5 @@
-// The backend's own products of experts with segments whose lengths only the device knows: bf16 on tensor cores, f32 by
-// plain multiply-adds.
+// Our own products of experts, for segments whose lengths only the device knows: bf16 on tensor cores, f32 by plain
+// multiply-adds.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -8,8 +8,8 @@
 
 namespace perfbench::engine::cuda {
 
-// As ExpertProductArgs without slots. A part's segments do not overlap and follow each other in the order of the
-// experts.
+// Arguments as in ExpertProductArgs without slots. A part's segments do not overlap and follow each other in the order
+// of the experts.
 void grouped_product(const ExpertProductArgs& args, cudaStream_t stream);
 
 }  // namespace perfbench::engine::cuda

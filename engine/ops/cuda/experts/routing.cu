@@ -1,6 +1,6 @@
-// Who goes to which experts, and in which row. A warp chooses for a token. A block finds the rows of one expert: it
-// walks over all choices in the rule's order and numbers those that are its own; where rows follow those of the experts
-// before, it counts these first, so that no block waits for another.
+// Chooses the experts of each token and assigns rows. A warp chooses for a token. A block finds the rows of one expert:
+// it walks over all choices in the rule's order and numbers those that are its own. If rows follow those of previous
+// experts, it counts these first, so that no block waits for another.
 #include "engine/ops/cuda/cuda_ops.h"
 #include "engine/ops/cuda/device/elements.cuh"
 #include "engine/ops/cuda/device/launch_shapes.h"
@@ -10,13 +10,13 @@
 namespace perfbench::engine::cuda {
 namespace {
 
-constexpr unsigned kTokenWarps = 4;  // of a block, a token each
+constexpr unsigned kTokenWarps = 4;  // warps in a block, one token each
 
-// A larger logit has the larger key, and of equal logits the first expert's, so that no two of a token are equal. A NaN
-// is above all others: it is chosen and shows in the gates.
+// A larger logit has the larger key; among equal logits, the first expert has it. So no two keys of a token are equal.
+// A NaN is above all others: it is chosen and shows in the gates.
 using Key = unsigned long long;
 __device__ inline Key key_of(float logit, unsigned expert) {
-  const unsigned bits = __float_as_uint(logit + 0.0F);  // which makes a 0 of -0
+  const unsigned bits = __float_as_uint(logit + 0.0F);  // turns -0 into 0
   const unsigned ordered = logit != logit ? 0xFFC00000U : (bits >> 31) != 0 ? ~bits : bits | 0x80000000U;
   return static_cast<Key>(ordered) << 32 | ~expert;
 }
@@ -55,7 +55,7 @@ __global__ void choose_kernel(float* gates, std::int32_t* experts, const float* 
   }
 }
 
-// Numbers of choices and rows are i32, so these are too.
+// Choices and rows have i32 numbers, so these are i32 too.
 struct Assignment {
   std::int32_t* rows;      // [N, C]
   std::int32_t* choices;   // [Q]
@@ -67,7 +67,7 @@ struct Assignment {
   int part_experts;
   int part_rows;
   int slots;         // 0: as many as fit into the part
-  int group_tokens;  // all of them where there are no slots
+  int group_tokens;  // all tokens if there are no slots
   RoutingRule::Order order;
 
   __device__ int choice(int group, int position) const {
@@ -94,13 +94,13 @@ __device__ inline BlockCount count_over_block(int mine) {
   __syncthreads();
   const int part = lane < static_cast<int>(blockDim.x) / kWarp ? of_warps[lane] : 0;
   const BlockCount count{over_warp(lane < warp ? part : 0, Sum{}) + until - mine, over_warp(part, Sum{})};
-  __syncthreads();  // of_warps is written again by the next count
+  __syncthreads();  // the next count overwrites of_warps
   return count;
 }
 
-constexpr int kPositions = 4;  // neighbours in the order, of one thread
+constexpr int kPositions = 4;  // consecutive positions of one thread
 
-// Gives an expert's choices of a group the rows [first, first + room). Returns how many choices there are.
+// Assigns the rows [first, first + room) to an expert's choices of a group. Returns the number of choices.
 __device__ int assign_group(const Assignment& a, int expert, int group, int first, int room) {
   const int count = a.group_tokens * a.per_token;
   int taken = 0;
@@ -128,7 +128,7 @@ __device__ int assign_group(const Assignment& a, int expert, int group, int firs
   return taken;
 }
 
-// Choices of the experts [from, to).
+// Counts the choices of experts [from, to).
 __device__ int count_choices_of(const Assignment& a, int from, int to) {
   int count = 0;
   for (int i = static_cast<int>(threadIdx.x); i < a.tokens * a.per_token; i += static_cast<int>(blockDim.x)) {
@@ -137,7 +137,7 @@ __device__ int count_choices_of(const Assignment& a, int from, int to) {
   return sum_over_block(count);
 }
 
-// A block for every expert.
+// One block for every expert.
 __global__ void __launch_bounds__(kMostThreads) assign_kernel(Assignment a) {
   const auto expert = static_cast<int>(blockIdx.x);
   const int of_part = expert % a.part_experts;
@@ -146,7 +146,7 @@ __global__ void __launch_bounds__(kMostThreads) assign_kernel(Assignment a) {
   const int begin =
       a.slots > 0 ? of_part * groups * a.slots : min(count_choices_of(a, expert - of_part, expert), a.part_rows);
   const int room = a.slots > 0 ? a.slots : a.part_rows - begin;
-  // Up to where rows that got no choice are this expert's to mark: behind a part's last one are the others.
+  // The end of the unused rows that this expert marks: behind the part's last expert these are all the rest.
   const bool marks = a.slots > 0 || of_part == a.part_experts - 1;
   int dropped = 0;
   int kept = 0;
@@ -165,14 +165,15 @@ __global__ void __launch_bounds__(kMostThreads) assign_kernel(Assignment a) {
   if (a.dropped != nullptr) a.dropped[expert] = static_cast<float>(dropped);
 }
 
-// The balance of a sequence is E / T^2 times the sum, over its tokens, of what they expect of how often their expert
-// was chosen. A block computes some tokens of one sequence, a warp each, after counting the whole sequence's choices.
+// The balance of a sequence is E / T^2 times a sum over its tokens: the expected value, under a token's probabilities,
+// of how often its expert was chosen. A block computes some tokens of one sequence, a warp each, after counting the
+// whole sequence's choices.
 struct BalanceShape {
   std::int64_t seq_len;
   std::int64_t sequences;
   int width;
   int per_token;
-  int counted;  // the first choices of each token
+  int counted;  // number of first choices of each token that count
 };
 
 constexpr int kBalanceTokens = 64;
@@ -195,18 +196,18 @@ LaunchShape balance_launch(const BalanceShape& shape, cudaStream_t stream) {
 
 // The tokens of a block.
 struct TokenRun {
-  std::int64_t sequence;  // its first token
+  std::int64_t sequence;  // the sequence's first token
   std::int64_t first;
   std::int64_t end;
 };
 __device__ inline TokenRun tokens_of_block(const BalanceShape& shape) {
-  const std::int64_t blocks = divide_up(shape.seq_len, kBalanceTokens);  // of a sequence
+  const std::int64_t blocks = divide_up(shape.seq_len, kBalanceTokens);  // blocks per sequence
   const std::int64_t sequence = blockIdx.x / blocks * shape.seq_len;
   const std::int64_t first = blockIdx.x % blocks * kBalanceTokens;
   return {sequence, sequence + first, sequence + min(first + kBalanceTokens, shape.seq_len)};
 }
 
-// counts[width] in shared memory: how often each expert was chosen by the sequence from token `sequence` on.
+// counts[width] in shared memory: how often the sequence from token `sequence` on chose each expert.
 __device__ void count_choices(int* counts, const std::int32_t* experts, const BalanceShape& shape,
                               std::int64_t sequence) {
   for (int e = static_cast<int>(threadIdx.x); e < shape.width; e += static_cast<int>(blockDim.x)) counts[e] = 0;
@@ -254,7 +255,7 @@ __global__ void expected_count_kernel(float* expected, const float* logits, cons
   }
 }
 
-// A block for every sequence.
+// One block for every sequence.
 __global__ void balance_kernel(float* balance, const float* expected, std::int64_t seq_len, double factor) {
   double sum = 0.0;
   for (std::int64_t t = threadIdx.x; t < seq_len; t += blockDim.x) {
@@ -264,7 +265,7 @@ __global__ void balance_kernel(float* balance, const float* expected, std::int64
   if (threadIdx.x == 0) balance[blockIdx.x] = static_cast<float>(factor * sum);
 }
 
-// A block for every sequence, whose choices are all counted.
+// One block for every sequence; all its choices are counted.
 __global__ void load_kernel(float* load, const std::int32_t* experts, BalanceShape shape) {
   PERFBENCH_DYNAMIC_SHARED(int, counts);
   count_choices(counts, experts, shape, blockIdx.x * shape.seq_len);
@@ -289,7 +290,8 @@ struct RouteGradient {
   float balance_factor;
 };
 
-// Every expert gets its part of the balance's gradient; then the lanes of the chosen ones write both, rounded once.
+// Every expert gets its part of the balance's gradient. Then the lanes of the chosen experts write the sum of both
+// gradients, rounded once.
 template <class T>
 __global__ void route_backward_kernel(T* dlogits, RouteGradient g, BalanceShape shape) {
   PERFBENCH_DYNAMIC_SHARED(int, shared);

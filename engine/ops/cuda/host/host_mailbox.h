@@ -1,5 +1,5 @@
-// What the device tells the host: a few values, and token ids outside the vocabulary. Kernels cannot throw, and the
-// host waits for the device only where a value is read, so that is where a bad token becomes an error.
+// Values that the device sends to the host: a few numbers, and token ids outside the vocabulary. Kernels cannot throw,
+// and the host waits for the device only where it reads a value, so a bad token becomes an error there.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -24,9 +24,9 @@ class HostMailbox {
   HostMailbox(const HostMailbox&) = delete;
   HostMailbox& operator=(const HostMailbox&) = delete;
 
-  // Where a kernel whose tokens must be below `vocabulary` reports one that is not.
+  // Where a kernel reports a token that is not below `vocabulary`.
   BadToken* bad_token(Reader reader, std::int64_t vocabulary);
-  // The values at `on_device` when the stream gets there; waits for them. Throws BadInput when a kernel before it
+  // The values at `on_device` when the stream reaches this point; waits for them. Throws BadInput if an earlier kernel
   // reported a token.
   void read(std::span<double> to, const double* on_device, cudaStream_t stream);
 

@@ -9,12 +9,12 @@ namespace {
 
 using GetParams = CUresult (*)(CUgraphNode, CUDA_KERNEL_NODE_PARAMS*);
 
-// The driver's own: the runtime's knows no kernels but those of this program, not those that libraries load.
+// The driver's function: the runtime's knows only kernels of this program, not those that libraries load.
 GetParams driver_get_params() {
   void* function = nullptr;
   cudaDriverEntryPointQueryResult found{};
 #if CUDART_VERSION >= 12050
-  constexpr unsigned kVersion = 12000;  // of the function, which is what CUDA_KERNEL_NODE_PARAMS means here
+  constexpr unsigned kVersion = 12000;  // the version of the function for which CUDA_KERNEL_NODE_PARAMS has this layout
   const cudaError_t code =
       cudaGetDriverEntryPointByVersion("cuGraphKernelNodeGetParams", &function, kVersion, cudaEnableDefault, &found);
 #else

@@ -1,6 +1,6 @@
-// Which kernels a CUDA graph launches, and in clusters of which shape: what tells whether an executable graph may be
-// updated to it. cudaGraphExecUpdate takes a graph whose kernels differ, but leaves the clusters of blocks as they were
-// (found on an H200 with driver 580: gradients of cuBLASLt's kernels were wrong, without an error).
+// The kernels that a CUDA graph launches, and the shapes of their clusters. They tell whether an executable graph may
+// be updated to that graph. cudaGraphExecUpdate accepts a graph whose kernels differ, but keeps the old clusters of
+// blocks (found on an H200 with driver 580: gradients of cuBLASLt's kernels were wrong, without an error).
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -12,7 +12,7 @@ namespace perfbench::engine::cuda {
 
 struct KernelNode {
   const void* function = nullptr;
-  std::array<unsigned, 3> cluster{};  // blocks; zeros: none, or those that the kernel was compiled for
+  std::array<unsigned, 3> cluster{};  // in blocks; zeros: no cluster, or the one that the kernel was compiled for
   auto operator<=>(const KernelNode&) const = default;
 };
 

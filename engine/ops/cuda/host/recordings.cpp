@@ -12,15 +12,15 @@ namespace {
 struct DestroyGraph {
   void operator()(cudaGraph_t graph) const { cudaGraphDestroy(graph); }
 };
-// What was recorded, from which executable graphs are made. It holds the communicators of its collectives as they do.
+// The recorded graph, from which executable graphs are made. Like these it holds the communicators of its collectives.
 using RecordedGraph = std::unique_ptr<CUgraph_st, DestroyGraph>;
 
 class ExecutableGraph final : public Recording {
  public:
-  // `kernels` are those of `graph`.
+  // `kernels` must be those of `graph`.
   ExecutableGraph(cudaGraph_t graph, std::vector<KernelNode> kernels, cudaStream_t stream)
       : stream_(stream), kernels_(std::move(kernels)) {
-    // By themselves all nodes would have the priority of the stream that the graph is launched on.
+    // By default all nodes would have the priority of the stream that the graph is launched on.
     cuda_check(cudaGraphInstantiate(&executable_, graph, cudaGraphInstantiateFlagUseNodePriority),
                "cudaGraphInstantiate");
   }
@@ -29,12 +29,12 @@ class ExecutableGraph final : public Recording {
   ExecutableGraph& operator=(const ExecutableGraph&) = delete;
 
   void replay() override { cuda_check(cudaGraphLaunch(executable_, stream_), "cudaGraphLaunch"); }
-  // Whether it could be: its operations are those of `graph`, by the same kernels.
+  // Returns whether it was updated: only if its operations are those of `graph`, with the same kernels.
   bool update(cudaGraph_t graph, const std::vector<KernelNode>& kernels) {
     if (kernels != kernels_) return false;
     cudaGraphExecUpdateResultInfo info{};
     if (cudaGraphExecUpdate(executable_, graph, &info) == cudaSuccess) return true;
-    cudaGetLastError();  // no error, a reason to begin anew
+    cudaGetLastError();  // not an error: a new graph is made
     return false;
   }
 
@@ -54,7 +54,7 @@ GraphRecorder::~GraphRecorder() {
 }
 
 void GraphRecorder::begin() {
-  // Of this thread alone: others ask events how far collectives are.
+  // Only for this thread: other threads query events for the progress of collectives.
   cuda_check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
   open_ = true;
 }

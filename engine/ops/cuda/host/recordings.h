@@ -1,4 +1,4 @@
-// Recordings of the compute stream, and what joined it, as CUDA graphs.
+// Recordings of the compute stream, and of streams that joined it, as CUDA graphs.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -12,14 +12,14 @@ namespace perfbench::engine::cuda {
 class GraphRecorder {
  public:
   explicit GraphRecorder(cudaStream_t stream) : stream_(stream) {}
-  // Ends what an exception left open: whoever is recorded in it may wait until it is gone, as NCCL does.
+  // Ends a recording that an exception left open: libraries recorded in it, such as NCCL, may wait until it is gone.
   ~GraphRecorder();
   GraphRecorder(const GraphRecorder&) = delete;
   GraphRecorder& operator=(const GraphRecorder&) = delete;
 
   void begin();
-  // Ends the recording and enqueues it. `earlier`, which may be null, gets the new operands if its operations are the
-  // same; else there is a new one.
+  // Ends the recording and enqueues it. `earlier`, which may be null, is updated with the new operands if its
+  // operations are the same; otherwise a new recording is made.
   std::unique_ptr<Recording> end(std::unique_ptr<Recording> earlier);
 
  private:

@@ -27,7 +27,7 @@ void UploadStaging::upload(void* to, const void* from, std::int64_t bytes, cudaS
     const auto part = static_cast<std::size_t>(std::min(kSlotBytes, bytes - first));
     const Slot& slot = slots_[next_];
     next_ = (next_ + 1) % slots_.size();
-    cuda_check(cudaEventSynchronize(slot.read), "cudaEventSynchronize");  // at once if it was never recorded
+    cuda_check(cudaEventSynchronize(slot.read), "cudaEventSynchronize");  // returns at once if it was never recorded
     std::memcpy(slot.memory, static_cast<const char*>(from) + first, part);
     cuda_check(cudaMemcpyAsync(static_cast<char*>(to) + first, slot.memory, part, cudaMemcpyHostToDevice, stream),
                "cudaMemcpyAsync");

@@ -27,8 +27,9 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-// Held while the file is read and replaced; the kernel drops it with the process. Advisory, and on a file system
-// without locks absent: then two processes that measure at the same moment may keep one choice each until the next run.
+// Held while the file is read and replaced; the kernel releases it with the process. It is advisory, and not available
+// on a file system without locks: then two processes that measure at the same moment may each keep their own choice
+// until the next run.
 class FileLock {
  public:
   explicit FileLock(const fs::path& path) : descriptor_(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)) {
@@ -68,7 +69,7 @@ fs::path cache_folder() {
     const char* const value = std::getenv(name);
     return fs::path(value == nullptr ? "" : value);
   };
-  // The XDG Base Directory Specification: a relative path is to be ignored.
+  // The XDG Base Directory Specification says to ignore a relative path.
   if (const auto cache = variable("XDG_CACHE_HOME"); cache.is_absolute()) return cache / "perfbench";
   if (const auto home = variable("HOME"); home.is_absolute()) return home / ".cache" / "perfbench";
   return {};
@@ -106,7 +107,7 @@ std::optional<ChosenAlgorithm> AlgorithmCache::find(const std::string& problem) 
 ChosenAlgorithm AlgorithmCache::settle(const std::string& problem, const ChosenAlgorithm& chosen) {
   if (file_.empty()) return choices_.emplace(problem, chosen).first->second;
   const FileLock lock(file_.string() + ".lock");
-  // What this process has used already stays for its lifetime; of the rest, the file knows best.
+  // Choices that this process has used stay for its lifetime; for all others the file takes precedence.
   choices_.merge(read());
   const auto [settled, mine] = choices_.emplace(problem, chosen);
   if (mine) write();

@@ -1,8 +1,8 @@
-// Which algorithm of a library computes each product: measured once, then kept in a file, so that every later run on
-// this machine takes the same one. Algorithms differ in their last bits and timings in every run; the file is what
-// makes the same seed give the same bits. Only what was measured is kept. Delete the file to measure again.
+// The library algorithm that computes each product: measured once, then kept in a file, so that every later run on this
+// machine uses the same one. Algorithms differ in their last bits, and timings differ in every run; the file is what
+// makes the same seed give the same bits. Only measured choices are kept. Delete the file to measure again.
 //
-// The file is JSON, one for each GPU model, driver and library version; it holds them too, and one that was made by
+// The file is JSON, one for each GPU model, driver and library version; it contains these too. A file that was made for
 // others, or is damaged, is ignored with one line on the log and written anew.
 #pragma once
 
@@ -18,7 +18,7 @@
 
 namespace perfbench::engine::cuda {
 
-// What the library calls an algorithm: bits that mean something to the same version of it alone.
+// The library's encoding of an algorithm: bits with a meaning only to the same version of the library.
 using Algorithm = std::array<std::uint64_t, 8>;
 
 struct ChosenAlgorithm {
@@ -32,10 +32,11 @@ struct TimedAlgorithm {
   std::vector<double> times_ns;  // of its repetitions, at least one
 };
 
-// The least median; of equal ones the first, which the library likes best. Throws LogicFault when there are none.
+// The one with the least median; among equal ones the first, which the library prefers. Throws LogicFault if there are
+// no candidates.
 ChosenAlgorithm fastest(std::span<const TimedAlgorithm> candidates);
 
-// What algorithms and their times hold for.
+// The environment for which algorithms and their times are valid.
 struct AlgorithmScope {
   std::string gpu;      // "NVIDIA H100 80GB HBM3"
   std::string driver;   // "13.0"
@@ -43,21 +44,21 @@ struct AlgorithmScope {
   friend bool operator==(const AlgorithmScope&, const AlgorithmScope&) = default;
 };
 
-// $XDG_CACHE_HOME/perfbench, or ~/.cache/perfbench; empty when neither variable is set.
+// $XDG_CACHE_HOME/perfbench, or ~/.cache/perfbench; empty if neither variable is set.
 std::filesystem::path cache_folder();
-// "nvidia-h100-80gb-hbm3_13.0_cublaslt-13.1.0.json"
+// Such as "nvidia-h100-80gb-hbm3_13.0_cublaslt-13.1.0.json".
 std::string cache_file_name(const AlgorithmScope& scope);
 
 class AlgorithmCache {
  public:
-  // `folder` empty: nothing is kept. `log` gets one line for a file that cannot be used.
+  // If `folder` is empty, nothing is kept. `log` gets one line if a file cannot be used.
   AlgorithmCache(std::filesystem::path folder, AlgorithmScope scope, std::ostream& log);
 
-  // `problem`: the text of a ProductKey.
+  // `problem` is the text of a ProductKey.
   std::optional<ChosenAlgorithm> find(const std::string& problem) const;
 
-  // Keeps `chosen` unless another process has settled the problem since the file was read; returns what holds, so that
-  // all ranks of a run agree. The file is replaced at once; only one process at a time does so.
+  // Keeps `chosen` unless another process has settled the problem since the file was read; returns the valid choice, so
+  // that all ranks of a run agree. The file is replaced atomically, and by only one process at a time.
   ChosenAlgorithm settle(const std::string& problem, const ChosenAlgorithm& chosen);
 
  private:

@@ -1,8 +1,8 @@
 // Which algorithms are allowed. All of cuBLASLt's add up a product's terms in an order that the problem and the
-// algorithm fix, save where several blocks divide k between them (split-K); how these bring their parts together is the
-// algorithm's CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME. Allowed are NONE and COMPUTE_TYPE: parts in f32 in the workspace,
-// added in a separate step. INPLACE and OUTPUT_TYPE add bf16 numbers, and in place in the order in which blocks arrive;
-// CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK keeps them out.
+// algorithm fix, except if several blocks divide k between them (split-K). The algorithm's
+// CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME then says how their parts are combined. NONE and COMPUTE_TYPE are allowed:
+// parts in f32 in the workspace, added in a separate step. INPLACE and OUTPUT_TYPE add bf16 numbers, and in place in
+// the order in which blocks arrive; CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK excludes them.
 #include "engine/ops/cuda/matmul/matmul_provider.h"
 
 #include <cublasLt.h>
@@ -22,8 +22,8 @@ namespace perfbench::engine::cuda {
 namespace {
 
 constexpr int kCandidates = 8;
-// Each candidate runs once unmeasured, then kSamples times kRunsPerSample times: the clock of events ticks in about
-// half a microsecond.
+// Each candidate runs once unmeasured, then kSamples times kRunsPerSample times: the resolution of events is about half
+// a microsecond.
 constexpr int kSamples = 5;
 constexpr int kRunsPerSample = 4;
 
@@ -33,7 +33,7 @@ void lt_check(cublasStatus_t status, const char* call) {
                                             cublasLtGetStatusString(status));
 }
 
-// A handle of cuBLASLt's, destroyed by its own function.
+// A handle of cuBLASLt, destroyed by its own function.
 template <class Handle, cublasStatus_t (*Destroy)(Handle)>
 class Owned {
  public:
@@ -81,16 +81,16 @@ cublasOperation_t operation(Transpose transpose) {
   return transpose == Transpose::yes ? CUBLAS_OP_T : CUBLAS_OP_N;
 }
 
-// A problem as cuBLASLt knows it. a, b, m and n are those of by_columns().
+// A problem in cuBLASLt's terms. a, b, m and n are those of by_columns().
 struct Plan {
   Description description;
   Layout a;
   Layout b;
   Layout c;
-  // Absent: the library has none for the epilogue.
+  // Absent if the library has no algorithm for the epilogue.
   std::optional<cublasLtMatmulAlgo_t> algorithm;
-  // The problem has only been met within recordings, where nothing can be measured: the library's guess serves until it
-  // is met outside of one.
+  // The problem has only been met within recordings, where nothing can be measured: the library's guess is used until
+  // the problem is met outside a recording.
   bool awaits_measuring = false;
 };
 
@@ -102,26 +102,26 @@ cublasLtEpilogue_t epilogue_of(const Product& product) {
     case Epilogue::gelu_tanh:
       return bias ? CUBLASLT_EPILOGUE_GELU_AUX_BIAS : CUBLASLT_EPILOGUE_GELU_AUX;
     case Epilogue::gelu_tanh_gradient:
-      // Not DGELU_BGRAD: its sums for the bias come in the result's type, and those of this engine are f32.
+      // Not DGELU_BGRAD: its sums for the bias have the result's type, and those of this engine are f32.
       return CUBLASLT_EPILOGUE_DGELU;
   }
   return CUBLASLT_EPILOGUE_DEFAULT;
 }
 
-// What differs between products of one key.
+// Sets the parts in which products with one key differ.
 void describe_addresses(const Description& description, const Product& product) {
   if (product.bias_n != nullptr) describe(description, CUBLASLT_MATMUL_DESC_BIAS_POINTER, product.bias_n);
   if (product.epilogue != Epilogue::none) {
     describe(description, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, product.preactivation);
   }
-  // What a product of 8-bit operands is multiplied by, read from the device when it runs.
+  // The factors of a product of 8-bit operands, which the device reads when it runs.
   if (product.inverse_scale_a != nullptr) {
     describe(description, CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, product.inverse_scale_a);
     describe(description, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, product.inverse_scale_b);
   }
 }
 
-// `rows` and `columns` are those of the stored matrix, columns being the direction of its stride.
+// `rows` and `columns` are those of the stored matrix; columns run in the direction of its stride.
 Layout make_layout(const Matrix& matrix, std::int64_t rows, std::int64_t columns, std::int64_t batch) {
   Layout layout;
   lt_check(cublasLtMatrixLayoutCreate(layout.out(), data_type(matrix.dtype), static_cast<std::uint64_t>(rows),
@@ -165,18 +165,18 @@ Plan make_plan(const Product& product, F32Products f32_products) {
   return plan;
 }
 
-// Bytes from the first to the last element of the result.
+// The bytes from the first to the last element of the result.
 std::int64_t result_bytes(const Product& by_rows) {
   return ((by_rows.batch - 1) * by_rows.c.batch_stride + (by_rows.m - 1) * by_rows.c.row_stride + by_rows.n) *
          size_bytes(by_rows.c.dtype);
 }
 
-// What the result holds before a product.
+// The contents of a result before a product.
 enum class Held { nothing, sum };
 
-// A result to try algorithms on. Its own memory serves when it holds nothing, else other memory of the device. On a
-// device that has no room for that, algorithms are tried on the sum itself, which waits in host memory: a card that is
-// nearly full gets the algorithms, and so the bits, of any other.
+// A result on which algorithms are tried. If the result holds nothing yet, its own memory is used, otherwise other
+// memory of the device. If the device has no room for that, algorithms are tried on the sum itself, which is saved to
+// host memory. So a nearly full card gets the same algorithms, and the same bits, as any other.
 class TrialResult {
  public:
   TrialResult(const Product& by_rows, Held held, cudaStream_t stream)
@@ -195,7 +195,7 @@ class TrialResult {
   TrialResult(const TrialResult&) = delete;
   TrialResult& operator=(const TrialResult&) = delete;
   void* data() const { return data_; }
-  // Call behind the last trial.
+  // Call it after the last trial.
   void restore() {
     if (!saved_.empty()) copy(cudaMemcpyHostToDevice);
   }
@@ -203,7 +203,7 @@ class TrialResult {
  private:
   std::int64_t row_bytes() const { return by_rows_.n * size_bytes(by_rows_.c.dtype); }
 
-  // Rows alone: what lies between them may be in use.
+  // Copies only the rows: the memory between them may be in use.
   void copy(cudaMemcpyKind kind) {
     const auto width = static_cast<std::size_t>(row_bytes());
     const auto stride = static_cast<std::size_t>(by_rows_.c.row_stride * size_bytes(by_rows_.c.dtype));
@@ -241,7 +241,7 @@ cublasLtMatmulAlgo_t algorithm_of(const Algorithm& bits) {
 }
 
 AlgorithmScope scope_of(const CudaDevice& device) {
-  // The module's own version; where it is hidden (containers), that of CUDA which it offers.
+  // The kernel module's own version; if that is hidden (in containers), the version of CUDA that the driver offers.
   std::string driver;
   if (std::ifstream file("/sys/module/nvidia/version"); !(file >> driver)) {
     int version = 0;
@@ -292,8 +292,8 @@ class MatmulProvider::Implementation {
     return found->second;
   }
 
-  // Of the same product added to its result, before that holds anything: the addition itself is perhaps first met in a
-  // recording of later microbatches.
+  // Plans the same product added to its result, before that holds anything: otherwise the addition itself may first be
+  // met in a recording of later microbatches.
   void plan_addition(const Product& by_rows, const ProductScratch& scratch) {
     Product addition = by_rows;
     addition.write = Write::accumulate;
@@ -313,7 +313,7 @@ class MatmulProvider::Implementation {
                           scratch.data, static_cast<std::size_t>(scratch.bytes), stream_);
   }
 
-  // Best first, as the library guesses. None where it has none.
+  // Best first, by the library's guess. Empty if it has none.
   std::vector<cublasLtMatmulAlgo_t> candidates(const ProductKey& key, const Plan& plan) const {
     Preference preference;
     lt_check(cublasLtMatmulPreferenceCreate(preference.out()), "cublasLtMatmulPreferenceCreate");
@@ -347,7 +347,7 @@ class MatmulProvider::Implementation {
     return status == CUBLAS_STATUS_SUCCESS && result.workspaceSize <= static_cast<std::size_t>(key.workspace_bytes);
   }
 
-  // What was measured is kept for every run. Without a measurement it is the library's guess, which is the same in
+  // A measured choice is kept for every run. Without a measurement it is the library's guess, which is the same in
   // every process and is not kept.
   void choose(Plan& plan, const ProductKey& key, const Product& by_rows, const ProductScratch& scratch, Held held) {
     plan.awaits_measuring = false;

@@ -1,6 +1,6 @@
-// Who computes the matrix products of a GPU: cuBLASLt, with the algorithm that was fastest when a problem was first
-// met outside of a recording (algorithm_cache.h). Within one nothing can be measured: a problem that is first met there
-// gets the algorithm that the library guesses.
+// Computes the matrix products of a GPU with cuBLASLt, using the algorithm that was fastest when a problem was first
+// met outside a recording (algorithm_cache.h). Nothing can be measured within a recording: a problem that is first met
+// there gets the algorithm that the library guesses.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,8 @@
 
 namespace perfbench::engine::cuda {
 
-// Device memory that a product may use while it runs. bytes is part of the problem: it decides which algorithms fit.
+// Device memory that a product may use while it runs. `bytes` is part of the problem, because it decides which
+// algorithms fit.
 struct ProductScratch {
   void* data = nullptr;
   std::int64_t bytes = 0;
@@ -25,13 +26,12 @@ class MatmulProvider {
   MatmulProvider(const MatmulProvider&) = delete;
   MatmulProvider& operator=(const MatmulProvider&) = delete;
 
-  // Whether the library has an algorithm that computes the product with its epilogue. Where it has none, run() it
-  // without.
+  // Whether the library has an algorithm that computes the product with its epilogue. If not, call run() without it.
   bool has_epilogue(const Product& product, const ProductScratch& scratch);
-  // On the device's compute stream. Throws EngineError with the problem when the library has no algorithm for it.
+  // Runs on the device's compute stream. Throws EngineError with the problem if the library has no algorithm for it.
   void run(const Product& product, const ProductScratch& scratch);
 
-  // "13.1.0"
+  // Such as "13.1.0".
   static std::string version();
 
  private:

@@ -13,7 +13,7 @@ std::int64_t alignment_of(const void* address) {
   return bits == 0 ? kMostAlignmentBytes : std::min(kMostAlignmentBytes, static_cast<std::int64_t>(bits & (~bits + 1)));
 }
 
-// What does not count is left 0, so that problems that differ in it are one.
+// Fields that do not matter stay 0, so that problems that differ only in these are the same.
 ProductKey::Operand operand_key(const Matrix& matrix, std::int64_t batch) {
   return {.dtype = matrix.dtype,
           .row_stride = matrix.row_stride,

@@ -26,7 +26,7 @@ Matrix behind(const Matrix& matrix, std::int64_t rows, std::int64_t columns) {
   return out;
 }
 
-// Behind the first `count` rows of op(x), or columns.
+// Starts behind the first `count` rows, or columns, of op(x).
 Matrix behind_rows(const Matrix& x, Transpose transpose, std::int64_t count) {
   return transpose == Transpose::yes ? behind(x, 0, count) : behind(x, count, 0);
 }

@@ -1,6 +1,6 @@
-// Products of bf16 whose extents along rows are no whole vectors, as logits of 50257 tokens: on such a product tensor
-// cores are several times slower (ci/bench/README.md), even where every row begins at a whole vector. Plain C++: tested
-// without a GPU.
+// Divides products of bf16 whose extents along rows are not whole vectors, such as logits of 50257 tokens: for such a
+// product tensor cores are several times slower (ci/bench/README.md), even if every row begins at a whole vector. Plain
+// C++, tested without a GPU.
 #pragma once
 
 #include <optional>
@@ -9,18 +9,18 @@
 
 namespace perfbench::engine::cuda {
 
-// Computed one after the other they are the product: of its columns, of its rows, or of the terms of its sums, which
-// are then added to, those that fill vectors of 16 bytes, and the few that are left.
+// Computed one after the other, the two parts give the product. They divide its columns, its rows, or the terms of its
+// sums (which are then added to): `whole` fills vectors of 16 bytes, and the other part has the few that are left.
 struct VectorParts {
   Product whole;
   Product rest;
 };
 
-// Of smaller products a second launch takes longer than it saves.
+// For smaller products a second launch takes longer than it saves.
 inline constexpr double kLeastDividedFlops = 1 << 30;
 
-// Nothing where it is of no use: every extent along rows is whole, rows do not begin at vectors, the product is small,
-// a batch, not of bf16, or has a bias or an epilogue. `whole` may have another extent to divide.
+// Absent if it would be of no use: if every extent along rows is whole, if rows do not begin at vectors, or if the
+// product is small, a batch, not bf16, or has a bias or an epilogue. `whole` may have another extent to divide.
 std::optional<VectorParts> vector_parts(const Product& product, double least_flops = kLeastDividedFlops);
 
 }  // namespace perfbench::engine::cuda

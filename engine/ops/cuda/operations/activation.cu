@@ -11,14 +11,14 @@ struct ValueAndSlope {
   float slope;
 };
 
-// Divided by an approximate reciprocal: an exact division is 10 instructions and a branch. It errs by up to 2 units in
-// the last place, and gives 0 above 2^126, where the sigmoid is below 2^-126.
+// Divides by an approximate reciprocal: an exact division is 10 instructions and a branch. The error is up to 2 units
+// in the last place, and the result is 0 above 2^126, where the sigmoid is below 2^-126.
 __device__ inline float sigmoid(float x) {
   return __fdividef(1.0F, 1.0F + expf(-x));
 }
 
 struct Relu {
-  // Written so that a NaN passes.
+  // Written so that a NaN stays a NaN.
   __device__ static ValueAndSlope at(float x) { return {x < 0.0F ? 0.0F : x, x <= 0.0F ? 0.0F : 1.0F}; }
 };
 
@@ -38,7 +38,7 @@ struct GeluTanh {
     const float square = x * x;
     const float s = sigmoid(kTwoRootTwoOverPi * x * (1.0F + kCubic * square));
     const float slope_2u = kTwoRootTwoOverPi * (1.0F + 3.0F * kCubic * square);
-    // s (1 - s) is 0 where the polynomial overflows: keep infinity * 0 out.
+    // s (1 - s) is 0 where the polynomial overflows; this avoids infinity * 0.
     const float bend = s * (1.0F - s) == 0.0F ? 0.0F : x * s * (1.0F - s) * slope_2u;
     return {x * s, s + bend};
   }
@@ -55,7 +55,7 @@ struct GeluErf {
   }
 };
 
-// Rows of gate and up may lie apart, those of the product, and of its gradient, do not.
+// Rows of gate and up may be apart; those of the product and of its gradient are dense.
 struct GatedRows {
   RowExtent extent;
   std::int64_t gate_stride;
@@ -63,7 +63,7 @@ struct GatedRows {
   Access access;
 };
 
-// `gate` is nullptr for the un-gated kinds.
+// `gate` is nullptr for un-gated kinds.
 template <class Kind, class T>
 __global__ void forward_kernel(T* product, const T* gate, const T* up, GatedRows rows) {
   constexpr int N = kVector<T>;

@@ -1,5 +1,5 @@
 // One pass over the optimizer's state: 28 bytes a parameter (8 less with moments in bf16, 2 less with gradients in
-// bf16, 2 more with a bf16 weight), so memory sets the pace.
+// bf16, 2 more with a bf16 weight), so it is limited by memory bandwidth.
 #include <cmath>
 #include <type_traits>
 
@@ -32,7 +32,7 @@ struct AdamwStep {
   const std::int32_t* step;  // or nullptr
 };
 
-// What a moment is in bf16, rounded by chance.
+// A moment as bf16, rounded stochastically.
 __device__ inline float kept(float moment, std::uint32_t draw) {
   return __uint_as_float(static_cast<std::uint32_t>(stochastic_bf16(__float_as_uint(moment), draw)) << 16);
 }
@@ -47,11 +47,11 @@ __device__ inline void round_moments(const RngStream& of_step, std::int64_t firs
   }
 }
 
-// What all elements of a tensor are updated by in one step.
+// The factors that all elements of a tensor share in one step.
 struct StepFactors {
   float gradient_scale;
-  float step;             // the rate over the first moment's correction
-  float root_correction;  // of the second moment
+  float step;             // the learning rate over the first moment's correction
+  float root_correction;  // for the second moment
   float decay;
 };
 __device__ inline StepFactors step_factors(const double* factors, double weight_decay) {
@@ -68,7 +68,7 @@ __global__ void adamw_kernel(const __grid_constant__ OperandList<UpdatedTensor<G
   constexpr int N = kVector<float>;
   const OperandBlock mine = operand_of_block(tensors);
   const UpdatedTensor<Gradient, Moment>& t = tensors.operands[mine.operand];
-  // A division and a root in f64 take as long as many elements: once for a block.
+  // A division and a root in f64 take as long as many elements, so they are computed once for a block.
   PERFBENCH_SHARED(StepFactors, of_block, 1);
   if (threadIdx.x == 0) of_block[0] = step_factors(s.factors, t.weight_decay);
   __syncthreads();

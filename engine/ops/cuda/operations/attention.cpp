@@ -1,4 +1,4 @@
-// Who computes an attention.
+// Chooses between a library and our own kernels for an attention.
 #include "engine/core/error.h"
 #include "engine/ops/cuda/attention/attention_dot_product.h"
 #include "engine/ops/cuda/attention/attention_flash.h"
@@ -13,7 +13,7 @@ bool empty(const AttentionDims& d) {
   return d.batch == 0 || d.seq_len == 0;
 }
 
-// The forward pass at once: its workspace hardly grows.
+// The forward pass is not divided, because its workspace hardly grows.
 AttentionSplit split_attention(Direction direction, const AttentionDims& d, Summation summation,
                                const AttentionPartLimits& limits) {
   if (direction == Direction::backward) return split_attention_backward(d, summation, limits);
@@ -22,7 +22,7 @@ AttentionSplit split_attention(Direction direction, const AttentionDims& d, Summ
 
 }  // namespace
 
-// Nothing is computed unless all parts can be: all but the last ones have the layout of the first.
+// Computes nothing unless all parts can be computed: all but the last ones have the layout of the first.
 template <class Args>
 AttentionProvider::Refusal CudaOps::by_provider(Direction direction, const Args& args) const {
   if (attention_choice_ == AttentionChoice::own) return "own kernels were asked for";
@@ -44,7 +44,7 @@ AttentionProvider::Refusal CudaOps::by_provider(Direction direction, const Args&
   return std::nullopt;
 }
 
-// Whether the library computed it.
+// Returns whether the library computed it.
 template <class Args>
 bool CudaOps::by_library(Direction direction, const Args& args) {
   const auto refusal = by_provider(direction, args);

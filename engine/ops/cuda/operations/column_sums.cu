@@ -6,7 +6,7 @@ namespace perfbench::engine::cuda {
 namespace {
 
 constexpr unsigned kColumns = 32;  // of a block
-constexpr unsigned kLanes = 32;    // that divide the groups: of 1024 each has 32 loads to wait for
+constexpr unsigned kLanes = 32;    // they divide the groups: with 1024 groups each waits for 32 loads
 
 __global__ void sum_groups_kernel(ColumnSums sums) {
   PERFBENCH_SHARED(float, of_lanes, kLanes* kColumns);

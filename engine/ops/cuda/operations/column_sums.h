@@ -1,4 +1,4 @@
-// The second half of a sum down the columns of [N, width]: over the partial sums of groups of rows.
+// The second half of a sum down the columns of [N, width]: adds the partial sums of groups of rows.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -18,7 +18,7 @@ struct ColumnSums {
   Write write;
 };
 
-// out (+)= sum over groups, in an order that is fixed by their number.
+// out (+)= sum over groups, in an order fixed by their number.
 void sum_groups(const ColumnSums& sums, cudaStream_t stream);
 
 }  // namespace perfbench::engine::cuda

@@ -1,6 +1,6 @@
-// Loss and its gradient in the place of the logits: one block a row, which is read twice, as far as it is not held in
-// registers, and the second time mostly from the cache. The first sweep keeps a maximum and a sum of exponentials for
-// each thread (Milakov, Gimelshein, "Online normalizer calculation for softmax", 2018).
+// The loss, and its gradient in place of the logits, with one block per row. A row is read twice, except the part that
+// stays in registers, and the second time mostly from the cache. The first sweep keeps a maximum and a sum of
+// exponentials for each thread (Milakov, Gimelshein, "Online normalizer calculation for softmax", 2018).
 #include <cfloat>
 
 #include "engine/ops/cuda/cuda_ops.h"
@@ -12,7 +12,7 @@
 namespace perfbench::engine::cuda {
 namespace {
 
-// 2^x by the special function unit, which errs by less than 2^-22; 0 for what f32 has no normal number for.
+// 2^x by the special function unit, with an error below 2^-22; 0 if the result is not a normal number of f32.
 __device__ inline float exp2_approximate(float x) {
 #if defined(__CUDACC__)
   float y;
@@ -23,22 +23,22 @@ __device__ inline float exp2_approximate(float x) {
 #endif
 }
 
-// Three instructions, where expf has ten. Rounding the argument adds |x| * 2^-23.
+// Three instructions, where expf has ten. Rounding the argument adds an error of |x| * 2^-23.
 __device__ inline float exponential(float x) {
   constexpr float kLog2E = 1.44269504F;
   return exp2_approximate(__fmul_rn(x, kLog2E));
 }
 
-// Sums of vectors are in f32, sums of those in f64: few roundings however long the row. What is taken off before exp
-// follows the maximum at a distance: each change of it costs an exp in f64, for which all lanes of a warp wait, and
-// nearly every vector is a new maximum of one lane of 32.
+// Sums within vectors are in f32, sums of these in f64: few roundings however long the row. The reference that is
+// subtracted before exp follows the maximum at a distance. Each change of it costs an exp in f64, for which all lanes
+// of a warp wait, and nearly every vector contains a new maximum of one lane of 32.
 struct Softmax {
-  static constexpr float kSlack = 8.0F;  // exp(kSlack) is far from the end of f32
+  static constexpr float kSlack = 8.0F;  // exp(kSlack) is far below the largest f32
   float maximum = -FLT_MAX;
   float reference = -FLT_MAX;  // at least maximum - kSlack
   double sum = 0.0;            // of exp(x - reference)
 
-  // What follows the first `count` is -infinity.
+  // Elements behind the first `count` are -infinity.
   template <int N>
   __device__ void add(float (&x)[N], std::int64_t count) {
     if (count < N) {
@@ -57,19 +57,20 @@ struct Softmax {
     sum += static_cast<double>(part);
   }
 
-  // Returns the statistics of the whole row to every thread. Their reference is the maximum.
+  // Returns the statistics of the whole row to every thread, with the maximum as reference.
   __device__ Softmax over_row() const {
     const float most = over_block(maximum, -FLT_MAX, Maximum{});
     return {most, most, sum_over_block(sum * exp(static_cast<double>(reference) - static_cast<double>(most)))};
   }
 };
 
-// Over the targets that the device counted, where it did: infinite where there are none, and then no row asks.
+// Divided by the number of targets that the device counted, if it did: infinite if there are no targets, but then no
+// row uses it.
 __device__ double gradient_scale_of(double gradient_scale, const double* counted_targets) {
   return counted_targets == nullptr ? gradient_scale : gradient_scale / *counted_targets;
 }
 
-// Of a row without a target.
+// For a row without a target.
 template <class T>
 __device__ void clear_row(T* gradient, float* loss, std::int64_t width, Access access) {
   constexpr int N = kVector<T>;
@@ -81,7 +82,7 @@ __device__ void clear_row(T* gradient, float* loss, std::int64_t width, Access a
   if (threadIdx.x == 0) *loss = 0.0F;
 }
 
-// What the columns of logits stand for.
+// The tokens that the columns of logits stand for.
 struct Columns {
   std::int64_t vocabulary;
   std::int64_t first;
@@ -97,7 +98,7 @@ const double* count_of(const TensorView& counted_targets) {
   return counted_targets.defined() ? counted_targets.as<const double>() : nullptr;
 }
 
-// v[at] = value, without an address: v stays in registers.
+// v[at] = value without taking an address, so v stays in registers.
 template <int N>
 __device__ void put(float (&v)[N], int at, float value) {
 #pragma unroll
@@ -106,10 +107,11 @@ __device__ void put(float (&v)[N], int at, float value) {
   }
 }
 
-// Vectors of a row that a thread has in registers at once.
+// The vectors of a row that a thread has in registers at once.
 constexpr int kBatch = 8;
 
-// A thread's share of a row, a batch after the other. What is read last is still there when the second sweep begins.
+// A thread's share of a row, batch after batch. The batch that is read last is still in registers when the second sweep
+// begins.
 template <class T, Access kAccess>
 class Batches {
  public:
@@ -172,7 +174,7 @@ __global__ void __launch_bounds__(kMostThreads)
       continue;
     }
     const bool known = is_in(width, target);
-    // Read by every thread before the reduction's barrier, after which it is overwritten.
+    // Every thread reads it before the reduction's barrier, after which it is overwritten.
     const double target_logit = known ? static_cast<double>(to_f32(x[target])) : 0.0;
     Batches<T, kAccess> batches(x, width);
     const std::int64_t last = batches.count() - 1;
@@ -185,7 +187,7 @@ __global__ void __launch_bounds__(kMostThreads)
     __syncthreads();
     const auto scale = static_cast<float>(gradient_scale / softmax.sum);
     const double above_target = static_cast<double>(softmax.maximum) - target_logit;
-    // p - 1 from the exact p: no cancellation on top of expf's error.
+    // p - 1 from the exact p, so that cancellation does not amplify expf's error.
     const double probability = exp(-above_target) / softmax.sum;
     const auto target_gradient = static_cast<float>((probability - 1.0) * gradient_scale);
     for (std::int64_t batch = last; batch >= 0; --batch) {
@@ -203,7 +205,7 @@ __global__ void __launch_bounds__(kMostThreads)
   }
 }
 
-// As CrossEntropyPartArgs: maxima, sums, targets, of `rows` each.
+// As in CrossEntropyPartArgs: maxima, sums and targets, `rows` of each.
 template <class T>
 __global__ void __launch_bounds__(kMostThreads)
     part_kernel(float* statistics, float* others, const T* logits, const std::int32_t* targets, Columns columns,
@@ -237,7 +239,7 @@ __global__ void __launch_bounds__(kMostThreads)
   }
 }
 
-// Of all ranks' parts of a row.
+// A row, combined from the parts of all ranks.
 struct WholeRow {
   float maximum = -FLT_MAX;
   double sum = 0.0;  // of exp(x - maximum)
@@ -280,7 +282,7 @@ __global__ void __launch_bounds__(kMostThreads)
     const std::int64_t here = target - columns.first;
     const auto scale = static_cast<float>(gradient_scale / sum);
     const double above_target = static_cast<double>(maximum) - target_logit;
-    // p - 1 from the exact p: no cancellation on top of expf's error.
+    // p - 1 from the exact p, so that cancellation does not amplify expf's error.
     const double probability = exp(-above_target) / sum;
     const auto target_gradient = static_cast<float>((probability - 1.0) * gradient_scale);
     for (std::int64_t first = static_cast<std::int64_t>(threadIdx.x) * N; first < width; first += step) {
@@ -298,7 +300,7 @@ __global__ void __launch_bounds__(kMostThreads)
   }
 }
 
-// One block a sequence, of which some of the rows may be others' (ScoreArgs::first).
+// One block per sequence; some of its rows may be in other calls (ScoreArgs::first).
 __global__ void __launch_bounds__(kMostThreads)
     score_kernel(double* scores, const float* statistics, std::int64_t ranks, const std::int32_t* targets,
                  std::int64_t rows, std::int64_t first, std::int64_t seq_len) {

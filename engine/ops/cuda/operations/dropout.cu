@@ -1,4 +1,4 @@
-// Dropout by keyed draws. A block goes through whole rows; a thread draws for a vector at a time.
+// Dropout by keyed draws. A block goes through whole rows; a thread draws for one vector at a time.
 #include "engine/core/dropout_draws.h"
 #include "engine/ops/cuda/cuda_ops.h"
 #include "engine/ops/cuda/device/elements.cuh"

@@ -59,7 +59,7 @@ __global__ void sum_parts_kernel(T* out, const T* parts, std::int64_t elements, 
   });
 }
 
-// As wide as the narrower type's vector.
+// As wide as a vector of the narrower type.
 template <class To, class From>
 __global__ void convert_kernel(To* out, const From* in, std::int64_t elements, Access access) {
   constexpr int N = kVector<Bf16>;

@@ -1,6 +1,6 @@
-// Rows of the token (and position) table, and their gradients; and one-hot rows, for products with that table. The
-// gradient of a token is summed by one thread for each column over the rows that hold it, which a stable sort has put
-// side by side in the order of r.
+// Rows of the token (and position) table, their gradients, and one-hot rows for products with that table. For each
+// column, one thread sums the gradient of a token over the rows that hold it; a stable sort has put these side by side
+// in the order of r.
 #include <algorithm>
 #include <bit>
 
@@ -20,7 +20,7 @@ struct Tokens {
   std::int64_t count;
   std::int64_t vocabulary;
   std::int64_t first;  // of the table, or of one-hot columns
-  std::int64_t rows;   // of the table, or columns
+  std::int64_t rows;   // rows of the table, or columns
   BadToken* bad_token;
 
   __device__ bool have_row(std::int64_t row) const { return row >= 0 && row < rows; }
@@ -50,7 +50,8 @@ __global__ void forward_kernel(T* x, Tokens tokens, const T* table, const T* pos
       if (known && tokens.have_row(of_table)) {
         load(table + of_table * width + first, width - first, access, v);
       } else {
-        const float nothing = known ? 0.0F : __uint_as_float(0x7FC00000U);  // a NaN: what follows must not look sound
+        // a NaN, so that later values do not look valid
+        const float nothing = known ? 0.0F : __uint_as_float(0x7FC00000U);
 #pragma unroll
         for (int i = 0; i < N; ++i) v[i] = nothing;
       }
@@ -82,7 +83,7 @@ __global__ void one_hot_kernel(T* rows, Tokens tokens, Access access) {
   }
 }
 
-// Keys are rows of the table. Tokens that have none get the key behind all others, whose rows are left out.
+// Keys are rows of the table. Tokens without a row get the key behind all others, whose rows are left out.
 __global__ void number_tokens_kernel(std::uint32_t* keys, std::int32_t* places, Tokens tokens) {
   const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
   for (std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; row < tokens.count;
@@ -98,13 +99,13 @@ __global__ void number_tokens_kernel(std::uint32_t* keys, std::int32_t* places, 
 
 constexpr unsigned kColumnThreads = 128;
 
-// Strips of columns, in the grid's y.
+// Strips of columns, along the grid's y.
 template <class T>
 unsigned column_strips(std::int64_t width) {
   return static_cast<unsigned>(std::min(divide_up(width, kColumnThreads * kVector<T>), kMostBlocksYZ));
 }
 
-// Calls f(first, count) for the vectors of columns that fall to this thread.
+// Calls f(first, count) for the vectors of columns that belong to this thread.
 template <int N, class F>
 __device__ inline void for_each_column_vector(std::int64_t width, F f) {
   const std::int64_t step = static_cast<std::int64_t>(gridDim.y) * blockDim.x * N;
@@ -114,7 +115,7 @@ __device__ inline void for_each_column_vector(std::int64_t width, F f) {
   }
 }
 
-// Blocks whose place begins a token's run of rows sum it; the others have nothing to do.
+// A block sums a run of rows if its place is where a token's run begins; the other blocks do nothing.
 template <class T>
 __global__ void table_kernel(float* dtable, const T* dx, SortedPairs sorted, Tokens tokens, std::int64_t width,
                              Access access) {
@@ -139,8 +140,8 @@ __global__ void table_kernel(float* dtable, const T* dx, SortedPairs sorted, Tok
   }
 }
 
-// Calls f(row) for the tokens of a sequence, whose rows begin at `sequence`, that stand at position t of a document:
-// from the last document on, as each says where it begins and so where the one before it ends.
+// Calls f(row) for the tokens of a sequence, whose rows begin at `sequence`, that are at position t of a document. It
+// starts with the last document: each gives its own begin, which is the end of the previous one.
 template <class F>
 __device__ inline void for_each_row_at(std::int64_t t, std::int64_t sequence, const DocumentRows& documents, F f) {
   for (std::int64_t end = documents.seq_len; end > t;) {
@@ -196,7 +197,7 @@ void CudaOps::do_embedding_backward(const EmbeddingBackwardArgs& args) {
       .keys = {keys, keys + n},
       .values = {places, places + n},
       .count = n,
-      // At least one: a table without rows is asked for positions alone.
+      // At least one: a table without rows is used for positions only.
       .key_bits = std::max(1, static_cast<int>(std::bit_width(static_cast<std::uint32_t>(tokens.rows)))),
       .scratch = places + 2 * n,
       .scratch_bytes = workspace::sort_scratch_bytes(n)};

@@ -28,9 +28,9 @@ void CudaOps::do_matmul(const MatmulArgs& args) {
   multiply(args, scratch);
 }
 
-// cuBLASLt multiplies 8-bit operands of which each row is along k, the others not on Ada and Hopper (cuBLAS
-// documentation, cublasLtMatmul, "the following constraints apply to FP8"). Transposes of the others lie in the
-// workspace behind what the library has.
+// cuBLASLt multiplies 8-bit operands only if each row runs along k; Ada and Hopper do not support the others (cuBLAS
+// documentation, cublasLtMatmul, "the following constraints apply to FP8"). Those are transposed into the workspace
+// behind the library's part.
 MatmulArgs CudaOps::rows_along_k(const MatmulArgs& args) {
   MatmulArgs along = args;
   const std::int64_t bytes_a = args.transpose_a == Transpose::yes ? workspace::transpose_bytes(args.a.elements()) : 0;
@@ -52,7 +52,7 @@ MatmulArgs CudaOps::rows_along_k(const MatmulArgs& args) {
 
 void CudaOps::multiply(const MatmulArgs& args, const ProductScratch& scratch) {
   const TensorView& bias = args.bias_n;
-  // The library adds a bias of the result's type; another one is added to the f32 result.
+  // The library adds a bias that has the result's type; any other bias is added to the f32 result.
   const bool within = bias.defined() && bias.dtype == args.c.dtype;
   if (bias.defined() && !within && args.c.dtype != DType::f32) {
     throw LogicFault("matmul: a " + std::string(dtype_name(args.c.dtype)) +

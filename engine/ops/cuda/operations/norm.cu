@@ -6,10 +6,10 @@
 namespace perfbench::engine::cuda {
 namespace {
 
-// Vectors of a row that a thread keeps in registers. One warp then holds a row of up to 1024 f32 or 2048 bf16, and its
-// sums need no barrier.
+// The vectors of a row that a thread keeps in registers. One warp then holds a row of up to 1024 f32 or 2048 bf16, and
+// its sums need no barrier.
 constexpr int kHeldVectors = 8;
-constexpr unsigned kRowsOfBlock = 4;  // of a warp each
+constexpr unsigned kRowsOfBlock = 4;  // one warp each
 
 enum class StatisticsSource { compute, given };
 
@@ -23,8 +23,8 @@ struct ForwardShape {
   float eps;
 };
 
-// In named roundings, which no compiler may fuse in one kernel and not in another: norm_forward and norm_apply must
-// give the same bits.
+// Uses intrinsics with explicit rounding, which no compiler may fuse in one kernel and not in another: norm_forward and
+// norm_apply must give the same bits.
 __device__ inline float normalised(float x, float mean, float rstd) {
   return __fmul_rn(__fsub_rn(x, mean), rstd);
 }
@@ -32,8 +32,8 @@ __device__ inline float scaled(float h, float weight, const Parameter& bias, flo
   return bias.data == nullptr ? __fmul_rn(h, weight) : __fmaf_rn(h, weight, bias_value);
 }
 
-// 1 / sqrt(variance + eps), in f32: both roundings together err by less than one unit in the last place. In f64 it
-// would be a hundred instructions of every thread.
+// 1 / sqrt(variance + eps) in f32: both roundings together cause an error below one unit in the last place. In f64 it
+// would take a hundred instructions in every thread.
 __device__ inline float inverse_deviation(float variance, float eps) {
   return __frsqrt_rn(__fadd_rn(variance, eps));
 }

@@ -1,6 +1,6 @@
-// The gradients of RMSNorm and LayerNorm. One block a row: the next row is on its way to shared memory while this one
-// is computed, and every thread reads back what it copied itself. The gradients of weight and bias are summed by each
-// block over its rows, then over the blocks.
+// The gradients of RMSNorm and LayerNorm. One block per row: the next row is on its way to shared memory while this one
+// is computed, and every thread reads back only what it copied itself. Each block sums the gradients of weight and bias
+// over its rows; then the blocks are summed.
 #include <algorithm>
 #include <numeric>
 
@@ -12,9 +12,9 @@
 namespace perfbench::engine::cuda {
 namespace {
 
-// Elements of a row to a thread: as few as leave four warps or more to each scheduler, which a row of 2048 has with
-// four blocks of 128 threads on a multiprocessor (measured on an H100: with one warp a row takes twice as long). Of
-// rows of more than 8192 elements twice as many.
+// Elements of a row per thread: few enough to leave four or more warps to each scheduler. A row of 2048 has four blocks
+// of 128 threads on a multiprocessor (measured on an H100: with one warp a row takes twice as long). Rows of more than
+// 8192 elements have twice as many.
 constexpr int kThreadElements = 16;
 template <class T>
 inline constexpr int kNarrowSlots = kThreadElements / kVector<T>;
@@ -22,7 +22,7 @@ inline constexpr int kNarrowSlots = kThreadElements / kVector<T>;
 struct BackwardShape {
   Parameter weight;
   NormStatistics statistics;
-  float* dweight;  // [blocks, 2, width]: of this block's rows, then dbias of them
+  float* dweight;  // [blocks, 2, width]: dweight of this block's rows, then their dbias
   bool has_dweight;
   bool has_dbias;
   RowPlaces dx;
@@ -33,8 +33,8 @@ struct BackwardShape {
   Write write_dx;
 };
 
-// What a row is computed from; of dx what it held, where it is added to. dx and dy may be the same memory: a row is
-// read for the last time before it is written.
+// The inputs of a row's computation; for dx its old contents, if it is added to. dx and dy may share memory: the last
+// read of a row precedes its write.
 enum class Operand { x, dy, dx };
 constexpr int kOperands = 3;
 
@@ -50,7 +50,7 @@ struct Rows {
   }
 };
 
-// Where a block reads its rows from: memory, each time that it needs a vector.
+// Where a block reads its rows from. This one reads memory each time it needs a vector.
 template <class T, int kSlots, Access kAccess>
 class RowsInMemory {
  public:
@@ -69,19 +69,19 @@ class RowsInMemory {
   std::int64_t row_ = 0;
 };
 
-// Or shared memory: [slots][2 rows][operands][threads] vectors.
+// This one reads shared memory: [slots][2 rows][operands][threads] vectors.
 template <class T, int kSlots, Access kAccess>
 class RowsAhead {
  public:
   static constexpr int N = kVector<T>;
 
   __device__ RowsAhead(const Rows<T>& rows, const BackwardShape& shape) : rows_(rows), shape_(shape) {}
-  // The first row of the block.
+  // Starts with the block's first row.
   __device__ void begin(std::int64_t row) {
     fetch(row, 0);
     end_group_of_copies();
   }
-  // The row is there; the block's next one is asked for.
+  // Waits for the row, and requests the block's next one.
   __device__ void advance(std::int64_t row) {
     if (row + gridDim.x < shape_.rows) fetch(row + gridDim.x, place_ ^ 1);
     end_group_of_copies();
@@ -242,11 +242,11 @@ struct BackwardLaunch {
   const BackwardShape& shape;
   Access access;
   std::int64_t blocks;
-  std::size_t most_shared;  // bytes that a block may have
+  std::size_t most_shared;  // bytes available to a block
   cudaStream_t stream;
 };
 
-// Whether rows are fetched ahead, and how they lie in memory, changes no bit.
+// The bits depend neither on prefetching of rows nor on their layout in memory.
 template <class T, int kSlots, Access kAccess>
 void launch_backward(const BackwardLaunch& l) {
   LaunchShape blocks{

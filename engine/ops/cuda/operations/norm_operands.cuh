@@ -1,4 +1,4 @@
-// What a norm keeps of each row for its backward pass.
+// The values of each row that a norm keeps for its backward pass.
 #pragma once
 
 #include "engine/ops/cuda/cuda_ops.h"

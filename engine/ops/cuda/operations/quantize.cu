@@ -1,5 +1,5 @@
-// Rounding to 8 bits, and its scales. With delayed scaling one pass over memory; a current scale takes one for the
-// largest magnitude before.
+// Rounding to 8 bits, and its scales. Delayed scaling takes one pass over memory; a current scale first takes one more
+// for the largest magnitude.
 #include <numeric>
 
 #include "engine/ops/cuda/cuda_ops.h"
@@ -33,7 +33,7 @@ RoundedRows<T> rounded_rows(const QuantizeArgs::Rounded& tensor) {
           .access = access_of({out.data, in.data}, dense ? 0 : stride, kVector<T>)};
 }
 
-// The larger one of magnitudes is the one whose bits are the larger integer, whatever the order of blocks.
+// Among magnitudes, the larger one has bits that are the larger integer, so the order of blocks does not matter.
 __device__ inline void note_largest(float of_thread, float* amax) {
   const float most = over_block(of_thread, 0.0F, Maximum{});
   if (threadIdx.x == 0) atomicMax(reinterpret_cast<unsigned*>(amax), __float_as_uint(most));
@@ -52,7 +52,7 @@ __global__ void largest_kernel(RoundedRows<T> rows, float* amax) {
   note_largest(most, amax);
 }
 
-// amax: or nullptr, where it is known.
+// amax may be nullptr, if it is known.
 template <class T>
 __global__ void round_kernel(RoundedRows<T> rows, Float8Format format, const float* scale, float* amax) {
   constexpr int N = kVector<T>;

@@ -1,8 +1,8 @@
-// What is drawn from named streams: roundings, and normal deviates. The latter are RngStream::normal with the device's
-// log and cospi in f64, which err by at most 1 and 2 units in the last place (CUDA C++ Programming Guide, "Mathematical
-// Functions"); with the root and the product the deviate is within 4 units of f64 of the exact one, and so is that of
-// every backend: the weights are equal after rounding to f32 except where that lands within 2^-27 of a rounding
-// boundary, and never further than one unit of f32 off.
+// Draws from named streams: for rounding, and normal deviates. The latter compute RngStream::normal with the device's
+// log and cospi in f64, whose errors are at most 1 and 2 units in the last place (CUDA C++ Programming Guide,
+// "Mathematical Functions"). With the root and the product, the deviate is within 4 units of f64 of the exact one, as
+// in every backend. So weights are equal after rounding to f32, except if the value is within 2^-27 of a rounding
+// boundary, and then they differ by one unit of f32.
 #include "engine/core/stochastic_rounding.h"
 #include "engine/ops/cuda/cuda_ops.h"
 #include "engine/ops/cuda/device/flat.cuh"
@@ -20,7 +20,7 @@ __device__ inline double normal(const RngStream& stream, std::uint64_t index) {
   return sqrt(-2.0 * log(unit(b >> 32))) * cospi(2.0 * unit(b & 0xFFFFFFFFULL));
 }
 
-// As Ops::NormalArgs.
+// As in Ops::NormalArgs.
 struct Runs {
   std::int64_t first_index;
   std::int64_t skip;

@@ -1,5 +1,5 @@
-// Sums of whole tensors in f64: of each block over its vectors, then over a tensor's blocks, then over the tensors.
-// Column sums in f32: over groups of rows, then over the groups. Both orders are fixed by the shapes.
+// Sums of whole tensors in f64: each block over its vectors, then over a tensor's blocks, then over the tensors. Column
+// sums in f32: over groups of rows, then over the groups. The shapes fix both orders.
 #include "engine/ops/cuda/cuda_ops.h"
 #include "engine/ops/cuda/device/flat.cuh"
 #include "engine/ops/cuda/device/operand_list.cuh"
@@ -32,7 +32,7 @@ __global__ void sum_kernel(double* of_blocks, const __grid_constant__ OperandLis
   double sum = 0.0;
   for_each_vector<N>(t.elements, mine.block, mine.blocks, [&](std::int64_t first, std::int64_t count) {
     float v[N];
-    load(t.x + first, count, t.access, v);  // the zeros beyond the end add nothing
+    load(t.x + first, count, t.access, v);  // the zeros beyond the end do not change the sum
 #pragma unroll
     for (int i = 0; i < N; ++i) sum += Term{}(static_cast<double>(v[i]));
   });
@@ -40,7 +40,7 @@ __global__ void sum_kernel(double* of_blocks, const __grid_constant__ OperandLis
   if (threadIdx.x == 0) of_blocks[blockIdx.x] = sum;
 }
 
-// One block; a warp sums the blocks of a tensor, then one thread adds the tensors in order.
+// One block: a warp sums the blocks of a tensor, then one thread adds the tensors in order.
 template <class T>
 __global__ void total_kernel(double* out, const double* of_blocks,
                              const __grid_constant__ OperandList<SummedTensor<T>> tensors, Write write) {
@@ -79,7 +79,7 @@ void total(const TensorView& out, std::span<const TensorView> tensors, Write wri
   });
 }
 
-// A block takes 32 vectors of columns of one group of rows, which its warps divide.
+// A block takes 32 vectors of columns of one group of rows, which its warps divide among them.
 constexpr int kRowLanes = 8;
 
 template <class T>

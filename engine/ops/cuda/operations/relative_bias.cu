@@ -24,7 +24,7 @@ __global__ void bias_kernel(float* bias, const T* table, BiasShape shape) {
   }
 }
 
-// A block has one element of the table: threads walk the distances of all sequences side by side.
+// A block has one element of the table: its threads walk the distances of all sequences side by side.
 __global__ void dtable_kernel(float* dtable, const float* dbias, std::int64_t batch, BiasShape shape, Write write) {
   for (std::int64_t i = blockIdx.x; i < shape.table_elements; i += gridDim.x) {
     const std::int64_t bucket = i / shape.heads;

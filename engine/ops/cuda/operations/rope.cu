@@ -1,5 +1,5 @@
-// Rotary position embedding (Su et al., "RoFormer", 2021), in place. A block goes through whole rows; a thread turns a
-// vector of pairs at a time.
+// Rotary position embedding (Su et al., "RoFormer", 2021), in place. A block goes through whole rows; a thread rotates
+// one vector of pairs at a time.
 #include <numeric>
 
 #include "engine/ops/cuda/cuda_ops.h"
@@ -16,7 +16,7 @@ struct RopeShape {
   std::int64_t stride;  // of the rows
   DocumentRows documents;
   int heads;
-  int half;  // of head_dim
+  int half;  // half of head_dim
   float sign;
   Access access;
 };

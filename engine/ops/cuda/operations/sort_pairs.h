@@ -1,4 +1,4 @@
-// A stable sort on the device, by CUB; apart from the kernels, because its headers need nvcc.
+// A stable sort on the device, by CUB; separate from the kernels, because CUB's headers need nvcc.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -31,7 +31,7 @@ inline void require_scratch(const SortPairs& pairs, std::int64_t needed_bytes) {
                    " bytes of scratch, engine/ops/workspace.h plans " + std::to_string(pairs.scratch_bytes));
 }
 
-// Throws LogicFault when `scratch` is too small.
+// Throws LogicFault if `scratch` is too small.
 SortedPairs sort_pairs(const SortPairs& pairs, cudaStream_t stream);
 
 }  // namespace perfbench::engine::cuda

@@ -1,4 +1,4 @@
-// Between device and pinned host memory, on a stream of their own.
+// Transfers between device and pinned host memory, on separate streams.
 #include "engine/cuda/cuda_event.h"
 #include "engine/ops/cuda/cuda_ops.h"
 

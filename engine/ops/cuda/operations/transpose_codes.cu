@@ -7,7 +7,7 @@
 namespace perfbench::engine::cuda {
 namespace {
 
-constexpr unsigned kTile = 32;  // a warp reads a row of it, and writes a column
+constexpr unsigned kTile = 32;  // a warp reads a row of the tile and writes a column
 constexpr unsigned kLanes = 8;  // rows at once
 
 struct Codes {
@@ -20,7 +20,7 @@ struct Codes {
 
 __global__ void transpose_kernel(Codes codes) {
   PERFBENCH_SHARED(std::uint8_t, tile, kTile * (kTile + 4));
-  constexpr unsigned kPitch = kTile + 4;  // of whole words, one bank apart
+  constexpr unsigned kPitch = kTile + 4;  // whole words, shifted by one bank
   const std::int64_t column = static_cast<std::int64_t>(blockIdx.x) * kTile;
   for (std::int64_t row = static_cast<std::int64_t>(blockIdx.y) * kTile; row < codes.rows;
        row += static_cast<std::int64_t>(gridDim.y) * kTile) {
@@ -35,14 +35,14 @@ __global__ void transpose_kernel(Codes codes) {
         codes.out[(column + c) * codes.rows + row + threadIdx.x] = tile[threadIdx.x * kPitch + c];
       }
     }
-    __syncthreads();  // the tile is written again
+    __syncthreads();  // the next round overwrites the tile
   }
 }
 
-// A tile of words, for what lies at whole words of four codes.
+// A tile of words, for matrices aligned to whole words of four codes.
 constexpr unsigned kWordTile = 128;
 constexpr unsigned kCodesOfWord = 4;
-constexpr unsigned kWords = kWordTile / kCodesOfWord;  // of a row of the tile, and lanes of a warp
+constexpr unsigned kWords = kWordTile / kCodesOfWord;  // words in a row of the tile, and lanes of a warp
 
 // Four rows of a word each become four columns.
 __device__ inline void transpose_words(unsigned (&w)[kCodesOfWord]) {
@@ -58,8 +58,8 @@ __device__ inline void transpose_words(unsigned (&w)[kCodesOfWord]) {
 
 __global__ void __launch_bounds__(kWords* kLanes) transpose_words_kernel(Codes codes) {
   PERFBENCH_SHARED(unsigned, tile, kWordTile* kWords);
-  // The words of a column begin one bank further than those of the columns of the lane before: neither lanes that
-  // write a word of their columns each, nor lanes that read the words of one column, meet in a bank.
+  // The words of a column begin one bank after those of the previous lane's columns. So there are no bank conflicts,
+  // whether lanes each write a word of their own columns or all read the words of one column.
   const auto place = [](unsigned column, unsigned word) {
     return column * kWords + (word + column / kCodesOfWord) % kWords;
   };
@@ -92,7 +92,7 @@ __global__ void __launch_bounds__(kWords* kLanes) transpose_words_kernel(Codes c
         *reinterpret_cast<unsigned*>(codes.out + (column + c) * codes.rows + first) = tile[place(c, lane)];
       }
     }
-    __syncthreads();  // the tile is written again
+    __syncthreads();  // the next round overwrites the tile
   }
 }
 

@@ -8,7 +8,7 @@
 
 namespace perfbench::spec {
 
-// The *_ctx functions keep no global state. One thread: the cores belong to the computation.
+// The *_ctx functions keep no global state. They use one thread: the cores belong to the computation.
 
 BloscSupport blosc_support() {
   return BloscSupport::found;

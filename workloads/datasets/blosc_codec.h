@@ -1,4 +1,4 @@
-// The Blosc compressor of zarr chunks. blosc_codec.cpp is built where the library was found, no_blosc.cpp elsewhere.
+// The Blosc compressor of zarr chunks. blosc_codec.cpp is built if the library was found, otherwise no_blosc.cpp.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace perfbench::spec {
 enum class BloscSupport { found, absent };
 BloscSupport blosc_support();
 
-// `out` has the size that the chunk must have. `file` is for the error message. Throws DatasetError.
+// `out` has the size of the uncompressed chunk. `file` is for the error message. Throws DatasetError.
 void blosc_decompress_chunk(const std::filesystem::path& file, std::span<const std::byte> compressed,
                             std::span<std::byte> out);
 // zstd with byte shuffle over elements of `element_bytes`. Throws DatasetError.

@@ -1,4 +1,4 @@
-// A data set that cannot be read or written. The message names the path, what was found and what was wanted.
+// A data set that cannot be read or written. The message names the path, what was found and what was expected.
 #pragma once
 
 #include <filesystem>

@@ -1,5 +1,5 @@
-// Data sets in the flat-tokens format of seqax: all sequences' tokens one behind the other, without padding, and where
-// each begins.
+// Data sets in the flat-tokens format of seqax: the tokens of all sequences one behind the other, without padding, and
+// the place where each sequence begins.
 //
 //   DIR/.zgroup
 //   DIR/train/.zgroup, .zattrs {"max_token_id": int32}
@@ -35,10 +35,10 @@ constexpr bool starts_sequence(std::uint32_t encoded) {
   return (encoded & 1) != 0;
 }
 
-// One split, read in pieces. Not for several threads at once.
+// One split, read in pieces. One thread at a time may use it.
 class FlatTokens {
  public:
-  // Throws DatasetError when it is not a flat-tokens array.
+  // Throws DatasetError if it is not a flat-tokens array.
   FlatTokens(const std::filesystem::path& dataset, std::string_view split);
 
   std::int64_t tokens() const { return encoded_.size(); }

@@ -25,7 +25,7 @@ ArrayLayout layout(std::int64_t chunk_elements) {
           .filter = ChunkFilter::delta};
 }
 
-// Without a trailing slash, which would put the temporary folder inside.
+// Without a trailing slash, which would put the temporary folder inside the data set.
 fs::path named(const fs::path& dataset) {
   return dataset.has_filename() ? dataset : dataset.parent_path();
 }
@@ -44,7 +44,7 @@ fs::path fresh_folder(const fs::path& dataset) {
   return beside;
 }
 
-// All files at once: much quicker than one by one.
+// Syncs the whole file system once, which is much quicker than syncing files one by one.
 void flush_to_disk(const fs::path& folder) {
   const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   const int failed = descriptor < 0 ? -1 : ::syncfs(descriptor);
@@ -82,7 +82,7 @@ FlatTokensWriter::FlatTokensWriter(FlatTokensOptions options)
       validation_(beside_ / kValidationSplit, options_) {}
 
 FlatTokensWriter::~FlatTokensWriter() {
-  std::error_code ignored;  // after finish() there is nothing under this name
+  std::error_code ignored;  // after finish() this name no longer exists
   fs::remove_all(beside_, ignored);
 }
 

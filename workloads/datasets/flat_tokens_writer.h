@@ -12,39 +12,39 @@
 namespace perfbench::spec {
 
 enum class Split { train, validation };
-// counted: of each sequence how long its prompt is (instruction_tokens.h). of_questions: and which question it may be
-// the answer to.
+// counted: each sequence records the length of its prompt (instruction_tokens.h). of_questions: and the question that
+// it may answer.
 enum class Prompts { none, counted, of_questions };
 
 struct FlatTokensOptions {
   std::filesystem::path dataset;             // must not exist yet
-  std::optional<std::int32_t> max_token_id;  // without: the largest that is written
+  std::optional<std::int32_t> max_token_id;  // absent: the largest id that is written
   std::int64_t chunk_elements = std::int64_t{1} << 16;
   Prompts prompts = Prompts::none;
 };
 
-// The data set appears under its name when it is whole: it is written beside it and renamed by finish(). Without
-// finish() nothing stays. Compressed where this build has Blosc.
+// The data set appears under its name only when it is whole: it is written beside it and renamed by finish(). Without
+// finish() nothing stays. It is compressed if this build has Blosc.
 class FlatTokensWriter {
  public:
-  // Throws DatasetError when the data set exists or cannot be written.
+  // Throws DatasetError if the data set exists or cannot be written.
   explicit FlatTokensWriter(FlatTokensOptions options);
   ~FlatTokensWriter();
   FlatTokensWriter(const FlatTokensWriter&) = delete;
   FlatTokensWriter& operator=(const FlatTokensWriter&) = delete;
 
-  // At least one id, each from 0 to max_token_id where that is given. Without prompts. Throws DatasetError.
+  // For data sets without prompts: at least one id, each from 0 to max_token_id if that is given. Throws DatasetError.
   void append(Split split, std::span<const std::int32_t> ids);
-  // With prompts: at least one id of each. Throws DatasetError.
+  // For data sets with prompts: at least one id in each. Throws DatasetError.
   void append(Split split, std::span<const std::int32_t> prompt, std::span<const std::int32_t> completion);
-  // With questions: at least two candidates, of which `right` is the place of one. Throws DatasetError.
+  // For data sets with questions: at least two candidates; `right` is the index of the right one. Throws DatasetError.
   void append_question(Split split, std::span<const std::int32_t> prompt,
                        std::span<const std::vector<std::int32_t>> candidates, std::size_t right);
   void finish();
 
   std::int64_t tokens(Split split) const { return arrays(split).encoded.size(); }
   std::int64_t sequences(Split split) const { return arrays(split).starts.size(); }
-  // The one given, or the largest so far.
+  // The given one, or the largest so far.
   std::int32_t max_token_id() const { return options_.max_token_id.value_or(largest_); }
 
  private:

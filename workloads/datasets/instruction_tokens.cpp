@@ -38,7 +38,7 @@ void InstructionTokens::read_candidates(const std::filesystem::path& array) {
   }
   candidates_.resize(static_cast<std::size_t>(documents()));
   reader.read(0, candidates_);
-  std::int64_t right = 0;  // of the question that documents are at
+  std::int64_t right = 0;  // of the current question
   const auto require_one = [&] {
     if (questions_ == 0 || right == 1) return;
     throw DatasetError(array, "question " + std::to_string(questions_ - 1) + " has " + std::to_string(right) +
@@ -59,7 +59,8 @@ void InstructionTokens::read_candidates(const std::filesystem::path& array) {
   require_one();
 }
 
-// All of them before the first is used: a run should not end at the thousandth step for what is known before it.
+// Checks all documents before the first one is used: a run must not end at the thousandth step because of an error that
+// could be found before it.
 void InstructionTokens::check_documents() {
   constexpr std::int64_t kAtOnce = 1 << 16;
   std::vector<std::uint64_t> starts;

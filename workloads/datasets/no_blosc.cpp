@@ -1,4 +1,4 @@
-// The absent twin of blosc_codec.cpp.
+// Stands in for blosc_codec.cpp in builds without Blosc.
 #include "workloads/datasets/blosc_codec.h"
 #include "workloads/datasets/dataset_error.h"
 

@@ -15,7 +15,8 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "chunks are read as they lie in memory");
 
-// Windows in shuffled order hit few chunks twice soon; a small cache serves neighbours that lie in one chunk.
+// Windows in shuffled order rarely read a chunk twice in a short time; a small cache serves neighbours within one
+// chunk.
 constexpr std::int64_t kCacheBytes = std::int64_t{32} << 20;
 
 std::filesystem::path chunk_file(const std::filesystem::path& array, std::int64_t index) {

@@ -11,16 +11,16 @@
 
 namespace perfbench::spec {
 
-// T: std::uint32_t or std::uint64_t. Not for several threads at once.
+// T: std::uint32_t or std::uint64_t. One thread at a time may use it.
 template <class T>
 class ZarrReader {
  public:
-  // Throws DatasetError when the array's description cannot be used.
+  // Throws DatasetError if the array's description cannot be used.
   explicit ZarrReader(std::filesystem::path array);
 
   std::int64_t size() const { return layout_.elements; }
-  // Elements [begin, begin + out.size()), which must exist. Throws DatasetError for a missing or damaged chunk: zarr
-  // would take a missing one for all zeros, but a data set of tokens has no such chunks and a cut-off copy does.
+  // Reads elements [begin, begin + out.size()), which must exist. Throws DatasetError for a missing or damaged chunk:
+  // zarr would read a missing one as zeros, but a data set of tokens has no such chunks, and an incomplete copy has.
   void read(std::int64_t begin, std::span<T> out);
 
  private:
@@ -39,7 +39,7 @@ class ZarrReader {
 template <class T>
 class ZarrWriter {
  public:
-  // Makes the folder. `layout.elements` is ignored: it is what was appended.
+  // Makes the folder. `layout.elements` is ignored: the number of appended elements counts.
   ZarrWriter(std::filesystem::path array, const ArrayLayout& layout);
 
   std::int64_t size() const { return layout_.elements; }

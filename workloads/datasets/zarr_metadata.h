@@ -1,5 +1,5 @@
 // The part of zarr's storage specification, version 2, that flat-tokens data sets use: groups with attributes and
-// one-dimensional little-endian arrays, a file a chunk.
+// one-dimensional little-endian arrays, one file per chunk.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@ enum class ChunkFilter { none, delta };
 
 struct ArrayLayout {
   std::int64_t elements = 0;
-  std::int64_t chunk_elements = 0;  // also of the last chunk, which is padded
+  std::int64_t chunk_elements = 0;  // also for the last chunk, which is padded
   ChunkCompressor compressor = ChunkCompressor::none;
   ChunkFilter filter = ChunkFilter::none;
 
   std::int64_t chunks() const { return (elements + chunk_elements - 1) / chunk_elements; }
 };
 
-// What an array's elements are called in its metadata: "<u4".
+// The name of the element type in an array's metadata: "<u4".
 template <class T>
 inline constexpr std::string_view kTypeName = "";
 template <>

@@ -1,5 +1,5 @@
 // Both attentions, forward and backward, at 12 heads of 64 (GPT-2 124M) and at 4 key/value heads for 12 (grouped).
-// FLOPs are those of the definitions: half the square of the scores, nothing for what flash computes again.
+// FLOPs follow the definitions: half the square of the scores, and no recomputation by flash.
 #include "workloads/micro/operand.h"
 
 namespace perfbench::micro {
@@ -90,7 +90,7 @@ const bool kAttentionRegistered = [] {
       for (const auto direction : {Direction::forward, Direction::backward}) {
         for (const std::int64_t kv_heads : {12, 4}) {
           for (const std::int64_t seq_len : {64, 256, 1024, 4096}) {
-            // About a thousand tokens at least, as a microbatch has.
+            // At least about a thousand tokens, as in a microbatch.
             const AttentionDims dims{.batch = std::max<std::int64_t>(1, 1024 / seq_len),
                                      .seq_len = seq_len,
                                      .n_heads = 12,

@@ -1,5 +1,5 @@
 // Collectives between the ranks of one node, by payload: mpirun -n 2 perfbench-micro-collectives [messages]. With
-// `messages` ranks talk as those of different nodes do, else through memory they share. Rank 0 reports.
+// `messages` ranks communicate as those on different nodes do, otherwise through shared memory. Rank 0 reports.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ enum class Kind { all_gather, reduce_scatter, all_reduce };
 constexpr std::pair<Kind, const char*> kKinds[] = {
     {Kind::all_gather, "all_gather"}, {Kind::reduce_scatter, "reduce_scatter"}, {Kind::all_reduce, "all_reduce"}};
 
-// Ranks must agree on the number of iterations, so it depends on nothing that is measured.
+// Ranks must agree on the number of iterations, so it does not depend on measurements.
 std::int64_t iterations(std::int64_t bytes) {
   return std::clamp<std::int64_t>((std::int64_t{1} << 30) / bytes, 10, 2000);
 }
@@ -53,7 +53,7 @@ void collective(benchmark::State& state, Collectives& collectives, Kind kind) {
   state.SetBytesProcessed(state.iterations() * state.range(0));
 }
 
-// For the ranks that measure only so that rank 0 can.
+// For the ranks that take part but do not report.
 class Silence : public benchmark::BenchmarkReporter {
  public:
   bool ReportContext(const Context&) override { return true; }
@@ -66,7 +66,7 @@ void run(Processes& processes) {
   constexpr std::array<engine::Declared, 1> kDeclared{{{Axis::fsdp, Lane::background}}};
   const auto collectives = processes.make_collectives(engine::Mesh(mesh, processes.rank()), kDeclared);
   for (const auto& [kind, name] : kKinds) {
-    // 64 KiB, and what a layer of 7 M and of 200 M parameters holds in f32.
+    // 64 KiB, and the size of a layer of 7 M and of 200 M parameters in f32.
     for (const std::int64_t bytes : {std::int64_t{1} << 16, std::int64_t{28} << 20, std::int64_t{800} << 20}) {
       benchmark::RegisterBenchmark(
           name, [&collectives, kind = kind](benchmark::State& state) { collective(state, *collectives, kind); })

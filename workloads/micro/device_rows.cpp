@@ -1,7 +1,7 @@
-// What a GPU does between matrix products, one operation at a time: norms, activations, the loss, casts, rounding to 8
-// bits. All but the square product, the card's other ceiling, are bound by memory. Shapes are those of 8192 tokens of a
-// 1B and of a 7B llama. Times are the device's own, by events; the rate counts every operand once, so that the card's
-// copy (`copy`) is what the others can reach.
+// The operations of a GPU between matrix products, one at a time: norms, activations, the loss, casts, rounding to 8
+// bits. All are bound by memory, except the square product, which is the card's other ceiling. Shapes are those of 8192
+// tokens of a 1B and of a 7B llama. Times are the device's own, measured by events. The rate counts every operand once,
+// so the card's copy (`copy`) shows what the others can reach.
 #include <benchmark/benchmark.h>
 
 #include <iostream>
@@ -24,11 +24,11 @@ using engine::TensorView;
 constexpr std::int64_t kTokens = 8192;
 constexpr std::int64_t kArenaBytes = std::int64_t{6} << 30;
 constexpr std::int64_t kWorkspaceBytes = std::int64_t{256} << 20;
-// Calls between two events. Each has operands of its own until all the operands together exceed any cache.
+// The number of calls between two events. Each call has its own operands until all operands together exceed any cache.
 constexpr int kCalls = 8;
 constexpr std::int64_t kFarMoreThanAnyCache = std::int64_t{512} << 20;
 
-// The device, and one arena that a benchmark takes its operands from.
+// The device, and one arena for a benchmark's operands.
 class Gpu {
  public:
   Gpu() : ops_(engine::cuda::make_cuda_ops(device_, {.precision = spec::Precision::fp8})) {
@@ -43,7 +43,7 @@ class Gpu {
     used_ += bytes;
     return tensor;
   }
-  // Normal deviates, which cost more power than zeros do.
+  // Normal deviates, which take more power than zeros.
   TensorView normals(DType dtype, Shape shape) {
     const TensorView out = take(dtype, shape);
     const TensorView drawn =
@@ -60,13 +60,14 @@ class Gpu {
   std::int64_t used_ = kWorkspaceBytes;
 };
 
-// Never destroyed: the runtime may be gone before static objects are.
+// Never destroyed: the runtime may be gone before static objects are destroyed.
 Gpu& gpu() {
   static Gpu& one = *new Gpu;
   return one;
 }
 
-// make(): a call with operands of its own, as a function of no arguments. `bytes`: what one call reads and writes.
+// make() returns a call with its own operands, as a function without arguments. `bytes`: what one call reads and
+// writes.
 template <class Make>
 void time_calls(benchmark::State& state, double bytes, Make make) {
   gpu().forget();
@@ -187,8 +188,8 @@ void quantize(benchmark::State& state, spec::Fp8Scaling scaling) {
   });
 }
 
-// A product of 8-bit operands of which neither lies along k, as those of the weights' gradient do: it transposes both.
-// range: tokens, rows and columns of the weight.
+// A product of 8-bit operands neither of which runs along k, as for the weights' gradient: both are transposed. range:
+// tokens, rows and columns of the weight.
 void fp8_weight_gradient(benchmark::State& state, engine::Transpose transpose) {
   const std::int64_t out_width = state.range(0);
   const std::int64_t in_width = state.range(1);
@@ -219,7 +220,7 @@ void fp8_weight_gradient(benchmark::State& state, engine::Transpose transpose) {
   state.counters["FLOP/s"] = benchmark::Counter(flops, benchmark::Counter::kIsIterationInvariantRate);
 }
 
-// The card's ceiling of products in bf16: square, and of random operands, as zeros would cost less power.
+// The card's ceiling for products in bf16: square, with random operands, because zeros would take less power.
 void bf16_product(benchmark::State& state) {
   const Shape shape{state.range(0), state.range(0)};
   const auto elements = static_cast<double>(shape.elements());

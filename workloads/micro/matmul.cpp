@@ -1,6 +1,6 @@
 // Matrix products of a training step at the shapes of GPT-2 124M and of a LLaMA of its size, for every library built
 // in, and through the operation itself in both storage types. NT is a forward product (weights are [out, in]), NN the
-// gradient by the input, TN the gradient by the weights.
+// gradient of the input, TN the gradient of the weights.
 #include "engine/ops/cpu/matmul_provider.h"
 #include "workloads/micro/operand.h"
 

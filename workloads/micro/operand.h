@@ -1,4 +1,4 @@
-// Operands of a microbenchmark, and the counters that every one of them reports.
+// Operands of microbenchmarks, and the counters that all of them report.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -10,7 +10,7 @@
 
 namespace perfbench::micro {
 
-// A tensor of its own memory, filled with normal deviates (f32, bf16) or with a fixed walk through [0, below) (i32).
+// A tensor with its own memory, filled with normal deviates (f32, bf16) or with a fixed walk through [0, below) (i32).
 class Operand {
  public:
   Operand(engine::Ops& ops, engine::DType dtype, engine::Shape shape, double std = 1.0)
@@ -24,7 +24,7 @@ class Operand {
   Operand(engine::Shape shape, std::int32_t below)
       : tensor_(memory(), {"ids", engine::MemoryScope::activations, engine::DType::i32, shape}) {
     auto* const ids = tensor_.view().as<std::int32_t>();
-    constexpr std::int64_t kStride = 7919;  // a prime: neighbours lie apart
+    constexpr std::int64_t kStride = 7919;  // a prime, so that neighbours are far apart
     for (std::int64_t i = 0; i < shape.elements(); ++i) ids[i] = static_cast<std::int32_t>(i * kStride % below);
   }
 
@@ -39,7 +39,7 @@ class Operand {
   engine::Tensor tensor_;
 };
 
-// Work of one iteration, shown as a rate.
+// The work of one iteration, shown as a rate.
 inline void report_flops(benchmark::State& state, double flops) {
   state.counters["FLOP/s"] = benchmark::Counter(flops, benchmark::Counter::kIsIterationInvariantRate);
 }

@@ -1,4 +1,5 @@
-// What touches every parameter once a step or once a run: AdamW, the gradient norm, the cast to bf16, initial weights.
+// Operations that touch every parameter once in a step or in a run: AdamW, the gradient norm, the cast to bf16, initial
+// weights.
 #include <array>
 
 #include "workloads/micro/operand.h"
@@ -18,14 +19,14 @@ void adamw(benchmark::State& state) {
   const Operand second(*ops, DType::f32, shape);
   ops->fill(second, 1.0);
   const Operand factors(*ops, DType::f64, {engine::kAdamwFactors});
-  constexpr std::array<double, engine::kAdamwFactors> kFactors{1e-4, 0.1, 0.05, 1.0};  // of a first step
+  constexpr std::array<double, engine::kAdamwFactors> kFactors{1e-4, 0.1, 0.05, 1.0};  // those of a first step
   ops->upload(factors, kFactors.data());
   const engine::AdamwTensor tensor{
       .weight = weight, .gradient = gradient, .first_moment = first, .second_moment = second, .weight_decay = 0.1};
   for (auto _ : state) {
     ops->adamw({.tensors = {&tensor, 1}, .factors = factors});
   }
-  // Four arrays read, three written.
+  // Four arrays are read and three are written.
   report_bytes(state, 28.0 * kParameters);
 }
 

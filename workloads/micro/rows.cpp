@@ -1,5 +1,5 @@
-// What works on rows and elements and is bound by memory: norms, activations, RoPE, embedding, cross-entropy, sums. The
-// shapes are those of 1024 tokens of GPT-2 124M; 8192 tokens show the rate of memory rather than of cache.
+// Operations on rows and elements that are bound by memory: norms, activations, RoPE, embedding, cross-entropy, sums.
+// The shapes are those of 1024 tokens of GPT-2 124M; 8192 tokens show the rate of memory rather than of cache.
 #include "workloads/micro/operand.h"
 
 namespace perfbench::micro {
@@ -16,7 +16,7 @@ DType dtype_of(const benchmark::State& state) {
   return state.range(1) == 0 ? DType::f32 : DType::bf16;
 }
 
-// Passes over `elements` of the storage type in one iteration.
+// One iteration makes `passes` passes over `elements` elements of the storage type.
 void report_passes(benchmark::State& state, std::int64_t elements, double passes) {
   const auto dtype = dtype_of(state);
   state.SetLabel(std::string(engine::dtype_name(dtype)));

@@ -33,7 +33,7 @@ void skip_spaces(std::string_view& text) {
   while (text.starts_with(' ')) text.remove_prefix(1);
 }
 
-// Takes the number at the start of `text`. There is no sign, and no word such as inf.
+// Takes the number at the start of `text`. Signs and words such as inf are not accepted.
 std::optional<double> take_amount(std::string_view& text) {
   if (text.empty() || text.front() < '0' || text.front() > '9') return std::nullopt;
   double value = 0;
@@ -43,7 +43,7 @@ std::optional<double> take_amount(std::string_view& text) {
   return value;
 }
 
-// Takes the letters at the start of `text`. Returns nothing where they are no unit.
+// Takes the letters at the start of `text`. Returns nothing if they are not a unit.
 std::optional<double> take_unit(std::string_view& text, std::span<const Unit> units, bool any_case) {
   const auto end = std::find_if_not(text.begin(), text.end(), is_letter);
   const auto word = text.substr(0, static_cast<std::size_t>(end - text.begin()));

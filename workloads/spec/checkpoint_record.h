@@ -1,10 +1,10 @@
-// What the files of a checkpoint hold. A checkpoint is a folder, step_00000120 for the state after 120 steps:
+// The files of a checkpoint. A checkpoint is a folder, step_00000120 for the state after 120 steps:
 //   checkpoint.json   CheckpointManifest
 //   rank00003.json    CheckpointShard: which elements of which parameters rank 3 wrote
-//   rank00003.bin     those, one part behind the other, little-endian
+//   rank00003.bin     those elements, one part behind the other, little-endian
 // It is written as step_00000120.partial and renamed once all of it is on the disk: a folder without that ending is
-// whole. Nothing in it depends on the mesh it was written by: a parameter is known by its name, its elements by their
-// places in the whole of it, so any other mesh can read it. Every element of a parameter is in one part.
+// whole. No file depends on the mesh that wrote it: a parameter is identified by its name, and its elements by their
+// places in the whole parameter, so any other mesh can read it. Every element of a parameter is in exactly one part.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ namespace perfbench::spec {
 
 inline constexpr const char* kCheckpointFile = "checkpoint.json";
 
-// What is kept of a parameter. amax_history: of what precision fp8 rounds ("layers.3.qkv.input"), the largest
-// magnitudes of the steps before, the newest first.
+// The kinds of values kept for a parameter. amax_history: the largest magnitudes in previous steps, newest first, of
+// what precision fp8 rounds ("layers.3.qkv.input").
 enum class CheckpointedState { weight, first_moment, second_moment, amax_history };
 template <>
 struct EnumNames<CheckpointedState> {
@@ -30,19 +30,19 @@ struct EnumNames<CheckpointedState> {
                                      std::pair{CheckpointedState::amax_history, "amax_history"}};
 };
 
-// Elements of one parameter: i of [skip, skip + count) is element first + i / run * stride + i % run of the whole of it
-// (engine/sharding/parameter_slice.h).
+// Elements of one parameter: i of [skip, skip + count) is element first + i / run * stride + i % run of the whole
+// parameter (engine/sharding/parameter_slice.h).
 struct CheckpointPart {
   std::string parameter;  // "layers.3.query.weight"
   CheckpointedState state = CheckpointedState::weight;
-  std::string dtype;  // "f32", or "bf16" of what the run kept in that type
+  std::string dtype;  // "f32", or "bf16" if the run kept it in that type
   std::int64_t first = 0;
   std::int64_t run = 1;
   std::int64_t stride = 1;
   std::int64_t skip = 0;
   std::int64_t count = 0;
   std::int64_t offset = 0;  // in the file, bytes
-  std::string xxh3;         // of its bytes, XXH3 of 64 bits, 16 hexadecimal digits
+  std::string xxh3;         // checksum of its bytes, XXH3 of 64 bits, 16 hexadecimal digits
 
   template <class Self, class F>
   static void fields(Self& self, F&& f) {
@@ -64,7 +64,7 @@ struct CheckpointShard {
   std::int64_t version = kVersion;
   std::int64_t step = 0;
   std::int64_t rank = 0;
-  std::int64_t bytes = 0;  // of its .bin
+  std::int64_t bytes = 0;  // size of its .bin file
   std::vector<CheckpointPart> parts;
 
   template <class Self, class F>
@@ -82,8 +82,8 @@ struct CheckpointManifest {
   std::int64_t version = kVersion;
   std::int64_t step = 0;
   std::int64_t ranks = 0;
-  std::int64_t bytes = 0;           // of all ranks' .bin files
-  std::vector<std::string> shards;  // XXH3 of each rank's .json
+  std::int64_t bytes = 0;           // size of all ranks' .bin files
+  std::vector<std::string> shards;  // XXH3 of each rank's .json file
   ModelSpec model;
   LoraSpec lora;
 
@@ -99,13 +99,13 @@ struct CheckpointManifest {
   }
 };
 
-// What checkpoints cost a run, in result.json.
+// The time and space that checkpoints take in a run, in result.json.
 struct CheckpointCosts {
   std::int64_t saves = 0;
-  std::int64_t bytes = 0;       // of the last one, all ranks' values
-  std::int64_t save_ns = 0;     // of a save, mean: from its beginning to the whole checkpoint on the disk
-  std::int64_t restore_ns = 0;  // of the one that the run began from
-  std::int64_t first_step = 0;  // that this run took
+  std::int64_t bytes = 0;       // size of the last one, all ranks' values
+  std::int64_t save_ns = 0;     // mean time of a save: from its beginning to the whole checkpoint on the disk
+  std::int64_t restore_ns = 0;  // time to restore the one that the run began from
+  std::int64_t first_step = 0;  // first step that this run took
 
   template <class Self, class F>
   static void fields(Self& self, F&& f) {

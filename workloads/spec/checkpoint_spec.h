@@ -1,4 +1,4 @@
-// What a run keeps of itself while it trains, and what it begins from.
+// The checkpoints that a run saves while it trains, and the one that it begins from.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 namespace perfbench::spec {
 
 struct CheckpointSpec {
-  std::int64_t every_steps = 0;  // saved after each so many steps, 0: never
-  std::int64_t keep = 2;         // newest ones; older ones are removed once a newer one is whole
-  // A step waits for the copy of its values to host memory alone; files are written while the next steps run.
+  std::int64_t every_steps = 0;  // steps between checkpoints, 0: none
+  std::int64_t keep = 2;         // number of newest ones to keep; an older one is removed once a newer one is whole
+  // A step waits only for the copy of its values to host memory; files are written while the next steps run.
   bool asynchronous = true;
   std::string path;     // folder of the checkpoints; empty: `checkpoints` in the run's own folder
   std::string restore;  // a checkpoint, or a folder of them: its newest one; empty: the run begins from drawn weights

@@ -1,4 +1,4 @@
-// Parts of a dim, of work, of a list: how large the largest is, or how many of a size there are.
+// Division with rounding up, for parts of a dim, of work or of a list.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
-// Dropout of a run that trains: how likely it is that an element becomes 0. The others are divided by how likely they
-// are to stay, so that the expected value stays (Srivastava et al., "Dropout: A Simple Way to Prevent Neural Networks
-// from Overfitting", JMLR 15, 2014, scaled while training). Probabilities of attention have none: flash attention never
-// holds them.
+// Dropout of a run that trains: the probability with which an element becomes 0. Other elements are divided by the
+// probability of staying, so that the expected value does not change (Srivastava et al., "Dropout: A Simple Way to
+// Prevent Neural Networks from Overfitting", JMLR 15, 2014, scaled while training). Attention probabilities have no
+// dropout: flash attention never holds them.
 #pragma once
 
 #include "workloads/spec/fields.h"
@@ -9,9 +9,9 @@
 namespace perfbench::spec {
 
 struct DropoutSpec {
-  double input = 0;        // of the residual stream that the embeddings begin
-  double layer_input = 0;  // of the residual stream before each layer, again and again
-  double residual = 0;     // of what each attention and each feed-forward block adds to it
+  double input = 0;        // on the residual stream, after the embeddings
+  double layer_input = 0;  // on the residual stream, before each layer
+  double residual = 0;     // on what each attention and each feed-forward block adds to the residual stream
 
   constexpr bool used() const { return input > 0 || layer_input > 0 || residual > 0; }
   constexpr bool operator==(const DropoutSpec&) const = default;

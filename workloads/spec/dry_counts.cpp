@@ -33,7 +33,7 @@ auto order(const TensorGroup& group) {
 
 std::vector<TensorGroup> group_tensors(const std::vector<LiveTensor>& tensors) {
   std::vector<TensorGroup> groups;
-  std::unordered_map<std::string, std::size_t> known;  // by everything that the tensors of a group share
+  std::unordered_map<std::string, std::size_t> known;  // by all properties that the tensors of a group share
   std::string key;
   for (const auto& tensor : tensors) {
     key.clear();
@@ -59,7 +59,7 @@ DryCounts summed_up(DryReport report, std::size_t most) {
   report.host_at_peak = {};
   report.intermediates = {};
   const auto kept = static_cast<std::ptrdiff_t>(std::min(groups.size(), most));
-  return {std::move(report), {groups.begin(), groups.begin() + kept}};  // a copy, without room for the others
+  return {std::move(report), {groups.begin(), groups.begin() + kept}};  // a copy, without memory for the other groups
 }
 
 std::string to_json_line(const DryCounts& counts) {

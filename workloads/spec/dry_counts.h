@@ -1,5 +1,5 @@
-// What a plan keeps of a dry walk: the report, with its tensors by kind. One line of `perfbench-engine dry --largest
-// N`.
+// The part of a dry walk that a plan keeps: the report, with its tensors by kind. One line of `perfbench-engine dry
+// --largest N`.
 #pragma once
 
 #include <algorithm>
@@ -25,18 +25,18 @@ struct DryCounts : DryReport {
   }
 };
 
-// Bytes that must exist on one device at once: the arena, with the gaps between the tensors that are alive. What is
-// offloaded is elsewhere: from a GPU in the host's memory, from a CPU in a file. What a plan shows and holds against
-// the device. `counts`: DryReport, StageCounts or RankMemory.
+// The bytes that must exist on one device at once: the arena, including gaps between live tensors. Offloaded values are
+// elsewhere: those of a GPU in the host's memory, those of a CPU in a file. A plan shows this number and compares it
+// with the device's memory. `counts`: DryReport, StageCounts or RankMemory.
 template <class Counts>
 std::int64_t needed_bytes(const Counts& counts) {
   return std::max(counts.arena_bytes, counts.peak.total_bytes);
 }
 
-// Grouped by scope, type, shape and name with layer numbers taken out, largest first.
+// Groups by scope, type, shape and name without layer numbers, largest first.
 std::vector<TensorGroup> group_tensors(const std::vector<LiveTensor>& tensors);
 
-// With the `most` largest groups in place of every tensor.
+// Replaces the list of all tensors by the `most` largest groups.
 DryCounts summed_up(DryReport report, std::size_t most);
 
 std::string to_json_line(const DryCounts& counts);

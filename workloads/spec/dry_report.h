@@ -12,7 +12,7 @@
 
 namespace perfbench::spec {
 
-// What the dry backend counted for a stage of a pipeline: for its rank that needs most.
+// The counts of the dry backend for a pipeline stage, for its rank that needs the most memory.
 struct StageCounts {
   std::int64_t stage = 0;
   std::int64_t rank = 0;
@@ -21,7 +21,7 @@ struct StageCounts {
   std::int64_t arena_bytes = 0;
   FlopCounts flops;
   std::vector<AxisTraffic> traffic;
-  std::vector<TensorGroup> largest;  // at its peak, where every tensor is listed
+  std::vector<TensorGroup> largest;  // at its peak, if every tensor is listed
 
   template <class Self, class F>
   static void fields(Self& self, F&& f) {
@@ -36,25 +36,25 @@ struct StageCounts {
   }
 };
 
-// What the dry backend counted for one rank: that which was asked for, or that which needs most.
+// The counts of the dry backend for one rank: the requested one, or the one that needs the most memory.
 struct DryReport {
   bool feasible = true;
-  std::string reason;  // why not
+  std::string reason;  // why it is infeasible
   std::int64_t rank = 0;
   std::int64_t parameters = 0;         // of the whole model
   std::int64_t matmul_parameters = 0;  // Nm of the FLOP definitions
   MemoryPeaks peak;
-  std::int64_t arena_bytes = 0;          // address range the allocator needs for that peak, with its gaps
+  std::int64_t arena_bytes = 0;          // address range that the allocator needs for that peak, with its gaps
   std::vector<LiveTensor> live_at_peak;  // largest first
   FlopCounts flops;
   std::vector<AxisTraffic> traffic;
-  double bubble_fraction = 0;       // of a pipeline whose stages take equally long
-  std::vector<StageCounts> stages;  // of a pipeline
+  double bubble_fraction = 0;       // for a pipeline whose stages take equally long
+  std::vector<StageCounts> stages;  // the stages of a pipeline
   PeakMoment peak_at;
-  std::vector<LiveTensor> host_at_peak;     // what is in host memory then, largest first
-  std::vector<Intermediate> intermediates;  // of a run that trains, in the order of the forward pass
-  std::int64_t offloaded_bytes = 0;         // sent to host memory in a step, and brought back
-  std::vector<MemorySample> course;         // of the step's memory, where every tensor is listed
+  std::vector<LiveTensor> host_at_peak;     // tensors in host memory at that moment, largest first
+  std::vector<Intermediate> intermediates;  // for a run that trains, in the order of the forward pass
+  std::int64_t offloaded_bytes = 0;         // bytes that a step sends to host memory and brings back
+  std::vector<MemorySample> course;         // the step's memory over time, if every tensor is listed
 
   template <class Self, class F>
   static void fields(Self& self, F&& f) {

@@ -1,4 +1,4 @@
-// How perfbench-engine ends: its exit code, and the status in result.json by the same name.
+// How perfbench-engine ends: its exit code, and the status of the same name in result.json.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// env.json: the facts of the machine and the build that a number depends on. Written by the engine, on the node where
-// it runs; `perfbench-engine env` prints it for `perfbench doctor`.
+// env.json: the facts of the machine and the build that affect results. The engine writes it on the node where it runs;
+// `perfbench-engine env` prints it for `perfbench doctor`.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct EnvironmentRecord {
   std::string os;
   std::string container;  // docker, podman, kubernetes, ... or none
   std::string cpu_model;
-  std::string cpu_features;  // the vector extensions the kernels care about
+  std::string cpu_features;  // the vector extensions that matter to the kernels
   std::int64_t cores_online = 0;
   std::int64_t cores_allowed = 0;  // by affinity and cgroup
   std::int64_t threads_per_rank = 0;
@@ -34,12 +34,12 @@ struct EnvironmentRecord {
   std::string git_commit;
   bool git_dirty = false;
   std::string mpi;                               // library version, or "absent"
-  std::string cuda;                              // toolkit it was built with, or "absent"
+  std::string cuda;                              // version of the toolkit it was built with, or "absent"
   std::map<std::string, std::string> libraries;  // oneDNN, OpenBLAS, ... -> version
-  double peak_flops_per_s = 0;        // fp32, measured: FMA loop on the threads of one rank, best of several slices
+  double peak_flops_per_s = 0;        // fp32, measured: an FMA loop on the threads of one rank, best of several slices
   std::string gpu_model;              // of the first GPU
-  std::int64_t gpus = 0;              // that this process may use
-  std::int64_t gpu_memory_bytes = 0;  // of the first
+  std::int64_t gpus = 0;              // number that this process may use
+  std::int64_t gpu_memory_bytes = 0;  // of the first GPU
   std::string gpu_driver;
   std::string gpu_problem;  // why a build with CUDA finds no GPU
 

@@ -1,6 +1,6 @@
-// A field list (fields.h) as data: where each member stands in its struct, and how a value of its type is read and
-// set. JSON (fields_json.h), JSON Schema and SQL columns walk a table, so each of them is compiled once and not once
-// for every struct.
+// A field list (fields.h) as data: where each member is in its struct, and how a value of its type is read and set.
+// JSON (fields_json.h), JSON Schema and SQL columns walk a table, so their code is compiled once and not once for every
+// struct.
 #pragma once
 
 #include <array>
@@ -46,7 +46,7 @@ struct MemberType {
   std::int64_t (*word_value)(const void*) = nullptr;
   void (*set_word)(void*, std::int64_t) = nullptr;
 
-  const FieldTable& (*fields)() = nullptr;  // of a record
+  const FieldTable& (*fields)() = nullptr;  // for a record
 
   // These are set for a list, a mapping or an optional.
   const MemberType* held = nullptr;
@@ -57,7 +57,7 @@ struct MemberType {
 
 struct TableField {
   Field field;
-  std::size_t offset = 0;  // of the member in its struct, bytes
+  std::size_t offset = 0;  // offset of the member in its struct, bytes
   const MemberType* type = nullptr;
 
   const void* in(const void* record) const { return static_cast<const std::byte*>(record) + offset; }
@@ -66,11 +66,11 @@ struct TableField {
 
 struct FieldTable {
   std::vector<TableField> fields;              // in the order of the list
-  std::vector<std::string_view> sorted_names;  // of the same fields
+  std::vector<std::string_view> sorted_names;  // names of the same fields
   const void* defaults = nullptr;              // T(), for a table of T
 
-  // For a field of this table: its member in T(). A struct around T may have put something else there, but T() alone
-  // is the same everywhere.
+  // The member of T() for a field of this table. A struct around T may give it another initial value, but T() alone is
+  // the same everywhere.
   const void* default_of(const TableField& field) const { return field.in(defaults); }
 };
 
@@ -87,7 +87,7 @@ const FieldTable& field_table();
 
 namespace detail {
 
-// T() and not T{}: for large aggregates g++ 12 takes members of T{} for uninitialised.
+// T() instead of T{}: for large aggregates g++ 12 considers members of T{} uninitialised.
 template <class T>
 const T& defaults_of() {
   static const T kDefaults = T();
@@ -200,7 +200,7 @@ const MemberType& member_type() {
   return detail::kMemberType<T>;
 }
 
-// The table of a struct with fields(), made when it is first asked for.
+// The table of a struct with fields(), made at its first use.
 template <class T>
 const FieldTable& field_table() {
   static const FieldTable kTable = [] {

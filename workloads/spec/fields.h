@@ -15,20 +15,20 @@
 
 namespace perfbench::spec {
 
-// Whether a file that leaves the key out is complete. omitted_at_default is for every field added after version 1 of a
-// format: canonical JSON has the key only where its value is not the struct's own default, and a file without it has
-// that default. So what was written before the field existed is still whole, and the hash of a run that does not use
-// the field (its id) stays the same.
+// Whether a file must contain the key. omitted_at_default is for every field added after version 1 of a format:
+// canonical JSON has the key only if its value differs from the struct's own default, and a file without it has that
+// default. So files written before the field existed are still complete, and the hash of a run that does not use the
+// field (its id) stays the same.
 enum class Presence { optional, required, omitted_at_default };
 
 struct Field {
   std::string_view name;
   std::string_view help;
-  double minimum = -std::numeric_limits<double>::infinity();  // inclusive, numbers only
-  double maximum = std::numeric_limits<double>::infinity();   // inclusive, numbers only
+  double minimum = -std::numeric_limits<double>::infinity();  // inclusive, for numbers only
+  double maximum = std::numeric_limits<double>::infinity();   // inclusive, for numbers only
   Presence presence = Presence::optional;
-  bool counted = true;          // of a run: the counts of a dry walk (dry_report.h) may depend on it
-  bool absent_is_null = false;  // of a number of a record: in a table (harness/store/columns.h) 0 is NULL
+  bool counted = true;          // in a run: whether the counts of a dry walk (dry_report.h) may depend on it
+  bool absent_is_null = false;  // for a number in a record: a table (harness/store/columns.h) stores 0 as NULL
 
   // `f(Field{"window", "...", 0}.omitted_at_default(), self.window);`
   constexpr Field omitted_at_default() const {
@@ -37,14 +37,14 @@ struct Field {
     return changed;
   }
 
-  // `f(Field{"seed", "...", 0}.uncounted(), self.seed);` A test holds a dry walk to it.
+  // `f(Field{"seed", "...", 0}.uncounted(), self.seed);` A test checks that dry walks do not depend on it.
   constexpr Field uncounted() const {
     Field changed = *this;
     changed.counted = false;
     return changed;
   }
 
-  // For what not every record has, where 0 says that: sums and means in SQL leave it out.
+  // For a value that some records do not have and for which 0 means absent: sums and means in SQL leave it out.
   constexpr Field null_at_default() const {
     Field changed = *this;
     changed.absent_is_null = true;

@@ -68,7 +68,7 @@ Json held_to_json(const MemberType& type, const void* value, Written written) {
   return out;
 }
 
-// Whether both are written as the same JSON.
+// Whether both values are written as the same JSON.
 bool is_same(const MemberType& type, const void* a, const void* b, Written written) {
   switch (type.kind) {
     case MemberKind::boolean:
@@ -99,10 +99,10 @@ bool is_same(const MemberType& type, const void* a, const void* b, Written writt
   });
 }
 
-// Where a value stands. Its JSON pointer is made for an error only: a run has a hundred fields, read many thousand
-// times.
+// The place of a value. Its JSON pointer is made only for an error: a run has a hundred fields, which are read
+// thousands of times.
 struct Place {
-  const Place* parent = nullptr;  // null: `key` is the pointer of the whole
+  const Place* parent = nullptr;  // null: `key` is the pointer of the whole document
   std::string_view key;
 
   std::string text() const { return parent == nullptr ? std::string(key) : parent->text() + "/" + pointer_token(key); }
@@ -208,7 +208,7 @@ class Reader {
         }
         return;
       case MemberKind::optional:
-        // null is no value here, and no number that is not finite.
+        // null is not accepted here, nor is a number that is not finite.
         type.clear(out);
         if (!json.is_null()) value(entry, *type.held, type.add(out, ""), json, place);
         return;
@@ -225,8 +225,8 @@ class Reader {
     out = json.get<std::int64_t>();
   }
 
-  // Only a field without bounds, such as a loss that diverged, may hold a number that is not finite. null was written
-  // for all of these before the words.
+  // Only a field without bounds, such as the loss of a diverged run, may hold a number that is not finite. Older
+  // versions wrote null for all of these.
   static void number(const TableField& entry, const MemberType& type, double& out, const Json& json,
                      const Place& place) {
     if (!std::isfinite(entry.field.minimum) && !std::isfinite(entry.field.maximum)) {

@@ -1,4 +1,4 @@
-// Whether the numbers that a run computed stayed finite: what tells a run that diverged from one that trained.
+// Whether the numbers that a run computed stayed finite: this tells a run that diverged from one that trained.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +9,17 @@
 
 namespace perfbench::spec {
 
-// A loss that is NaN or infinite in any recorded step makes the run diverged: nothing that came after it trained a
-// model. A gradient norm alone does not. It is said, and the run is kept: its steps did the work that is timed, and
-// where the norm was lost because the weights are, the loss of the next step is lost as well.
+// A loss that is NaN or infinite in any recorded step makes the run diverged: later steps trained no model. A gradient
+// norm that is not finite does not suffice. It is reported and the run is kept, because its steps did the work that is
+// timed. If the norm was lost because the weights are, the loss of the next step is lost as well.
 class Finiteness {
  public:
-  // In any order, of any ranks.
+  // Records may come in any order and from any ranks.
   void look_at(const StepRecord& record);
 
   bool diverged() const { return loss_.has_value(); }
   // "the loss became infinite at step 3; the gradient norm became NaN at step 2", each the first such step (counted
-  // from 0, as in the records); empty where all are finite. Older engines wrote null for either: it reads as NaN.
+  // from 0, as in the records); empty if all are finite. Older engines wrote null for either, which reads as NaN.
   std::string text() const;
 
  private:

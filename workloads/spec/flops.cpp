@@ -11,7 +11,7 @@ double attention_products(const ModelSpec& model, std::int64_t seq_len) {
          static_cast<double>(seq_len);
 }
 
-// All parameters of the model as one trains it on sequences of this length: a learned position table has T rows.
+// All parameters of the model when it trains on sequences of this length: a learned position table has T rows.
 std::int64_t parameters_for(ModelSpec model, std::int64_t seq_len) {
   model.max_seq_len = seq_len;
   return count_parameters(model).total;

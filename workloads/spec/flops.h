@@ -1,5 +1,5 @@
-// How many floating point operations training on one token counts for, under the definitions in public use. Projects
-// state MFU under different ones; a number is comparable only after it was recomputed under one.
+// The floating point operations that training on one token counts for, under the definitions in public use. Projects
+// state MFU under different ones; numbers are comparable only after they are recomputed under one definition.
 //
 //   Nm  parameters that multiply a token (parameter_table.h: attention, FFN or top-k experts, router, unembedding)
 //   N   all parameters      L layers      h heads      e head_dim      d d_model      T sequence length
@@ -7,8 +7,8 @@
 // Each weight costs a multiplication and an addition forward and twice that backward: 6 per token. The two products of
 // attention cost 2*h*e*T each per token and layer forward, 12*L*h*e*T in all; a causal mask leaves half of it.
 //
-// A run that trains adapters alone has no gradients by the model's weights: 4 for each of them in place of 6, and 6 for
-// each of the adapters' (lora_spec.h).
+// A run that trains only adapters has no gradients of the model's weights: each of these costs 4 instead of 6, and each
+// weight of the adapters costs 6 (lora_spec.h).
 #pragma once
 
 #include <cstdint>
@@ -38,8 +38,8 @@ struct EnumNames<FlopDefinition> {
 double flops_per_token(FlopDefinition definition, const ModelSpec& model, std::int64_t seq_len,
                        const LoraSpec& lora = {});
 
-// Model FLOP/s over the peak, a fraction. Above 1 something is wrong with one of the three numbers. The utilisation
-// that also counts recomputation (HFU) takes its FLOPs from the schedule: FlopCounts::executed_flops (work_record.h).
+// Model FLOP/s over the peak, a fraction. Above 1, one of the three numbers is wrong. The utilisation that also counts
+// recomputation (HFU) takes its FLOPs from the schedule: FlopCounts::executed_flops (work_record.h).
 constexpr double utilisation(double tokens_per_s_per_device, double flops_per_token, double peak_flops_per_s) {
   return tokens_per_s_per_device * flops_per_token / peak_flops_per_s;
 }

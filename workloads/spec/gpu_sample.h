@@ -1,6 +1,6 @@
-// What a GPU said of itself beside the steps: one GpuSample a line in gpu.rank<R>.jsonl. A clock that a hot or
-// power-starved GPU lowered explains a slow step better than any code change, so a run with such samples is
-// quarantined (gpu_trouble).
+// The telemetry of a GPU, sampled beside the steps: one GpuSample a line in gpu.rank<R>.jsonl. A clock that a hot or
+// power-starved GPU lowered explains a slow step better than any code change, so a run with such samples is quarantined
+// (gpu_trouble).
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace perfbench::spec {
 
-// A number that the driver does not give is -1.
+// -1 stands for a number that the driver does not report.
 struct GpuSample {
   static constexpr std::int64_t kVersion = 1;
   std::int64_t version = kVersion;
@@ -23,12 +23,12 @@ struct GpuSample {
   std::int64_t memory_clock_mhz = -1;
   double power_w = -1;
   std::int64_t temperature_celsius = -1;
-  // Why the clocks are below what was asked for.
+  // Why the clocks are below the requested ones.
   bool throttled_by_heat = false;
   bool throttled_by_hardware = false;   // slowdown or power brake signalled to the board
   bool throttled_by_power_cap = false;  // the normal state of large products at the board's limit
   std::int64_t ecc_errors = -1;         // uncorrected, since the driver was loaded
-  std::int64_t processes = -1;          // that compute on this GPU, this rank among them
+  std::int64_t processes = -1;          // number that compute on this GPU, including this rank
 
   template <class Self, class F>
   static void fields(Self& self, F&& f) {
@@ -48,8 +48,8 @@ struct GpuSample {
   }
 };
 
-// What makes the times of a run untrustworthy, in one line with the counts; nothing if nothing does. A power cap alone
-// is no trouble.
+// Why the times of a run cannot be trusted, in one line with the counts; absent if they can. A power cap alone is not a
+// reason.
 std::optional<std::string> gpu_trouble(const std::vector<GpuSample>& samples);
 
 }  // namespace perfbench::spec

@@ -1,4 +1,5 @@
-// A type of device: what a run is held against when it is not measured on this machine. Data in workloads/hardware.
+// A type of device, whose peaks a run is compared with if it is not measured on this machine. The data is in
+// workloads/hardware.
 #pragma once
 
 #include <cstdint>
@@ -33,8 +34,8 @@ struct HardwareSpec {
   PeakRates peak_flops_per_s;
   std::int64_t memory_bytes = 0;
   double memory_bytes_per_s = 0;
-  std::int64_t devices_per_node = 0;  // of the usual node, between which links are slower; 0: not one usual size
-  std::vector<std::string> aliases;   // as published rows write it: "H100 80G SXM"
+  std::int64_t devices_per_node = 0;  // of the usual node, between which links are slower; 0: there is no usual size
+  std::vector<std::string> aliases;   // as in published rows: "H100 80G SXM"
   std::vector<std::string> source;
   std::string notes;
 
@@ -52,8 +53,8 @@ struct HardwareSpec {
   }
 };
 
-// The peak that MFU of a run in `precision` is held against, FLOP/s, or 0 where none is known. fp8 runs are held
-// against the bf16 peak: part of their products stay in bf16, and so the two precisions can be read side by side.
+// The peak that MFU of a run in `precision` refers to, FLOP/s, or 0 if it is unknown. fp8 runs refer to the bf16 peak:
+// some of their products stay in bf16, and the two precisions can be compared side by side.
 double mfu_peak_flops_per_s(const HardwareSpec& hardware, Precision precision);
 
 }  // namespace perfbench::spec

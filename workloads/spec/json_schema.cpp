@@ -10,8 +10,8 @@
 namespace perfbench::spec {
 namespace {
 
-// A field without bounds takes the words for NaN and the infinities, too, and null, which was written for them before
-// the words.
+// A field without bounds also accepts the words for NaN and the infinities, and null, which older versions wrote for
+// them.
 Json number_schema(const Field& field) {
   Json schema{{"type", "number"}};
   const bool below = std::isfinite(field.minimum);
@@ -24,7 +24,7 @@ Json number_schema(const Field& field) {
   return {{"anyOf", Json::array({schema, {{"enum", words}}})}};
 }
 
-// Bounds that the field does not have are those of 64 bits.
+// A missing bound becomes that of 64-bit integers.
 Json whole_number_schema(const Field& field) {
   using Limits = std::numeric_limits<std::int64_t>;
   const auto bound = [](double value, std::int64_t without) {
@@ -35,7 +35,7 @@ Json whole_number_schema(const Field& field) {
           {"maximum", bound(field.maximum, Limits::max())}};
 }
 
-// Bounds of a list or a mapping are those of its entries.
+// The bounds of a list or a mapping apply to its entries.
 Json value_schema(const Field& field, const MemberType& type) {
   switch (type.kind) {
     case MemberKind::boolean:

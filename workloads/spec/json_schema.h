@@ -1,9 +1,9 @@
-// A field list as a JSON Schema: other programs can check what perfbench writes, and there is no second list. Include
+// A field list as a JSON Schema, so that other programs can check what perfbench writes without a second list. Include
 // in .cpp files only: it pulls in the JSON library.
 //
-// A schema takes what fields_from_json takes with Missing::is_error: the same keys and no others, types, words and
-// bounds. Left to the reader is what a schema cannot say: that 1.0 is no whole number, and what one field asks of
-// another (validate.h).
+// A schema accepts what fields_from_json accepts with Missing::is_error: the same keys and no others, types, words and
+// bounds. Two checks are left to the reader, because a schema cannot express them: that 1.0 is not a whole number, and
+// rules between fields (validate.h).
 #pragma once
 
 #include "workloads/spec/field_table.h"
@@ -13,7 +13,7 @@ namespace perfbench::spec {
 
 inline constexpr const char* kJsonSchemaDialect = "https://json-schema.org/draft/2020-12/schema";
 
-// The schema of one record: an object with every field, its help as description, and what an absent key means as
+// The schema of one record: an object with every field, its help as description, and the meaning of an absent key as
 // default.
 Json fields_schema(const FieldTable& table);
 

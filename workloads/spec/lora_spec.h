@@ -1,5 +1,5 @@
-// Adapters of low rank beside weights that stay as they are (Hu et al., "LoRA: Low-Rank Adaptation of Large Language
-// Models", arXiv:2106.09685): y = W x + alpha/rank * B A x, A [rank, in], B [out, rank]. Only A and B are trained.
+// Adapters of low rank beside frozen weights (Hu et al., "LoRA: Low-Rank Adaptation of Large Language Models",
+// arXiv:2106.09685): y = W x + alpha/rank * B A x, A [rank, in], B [out, rank]. Only A and B are trained.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace perfbench::spec {
 
-// Whose linear layers have adapters. attention: query, key, value and out; mlp: gate, up and down.
+// The linear layers that have adapters. attention: query, key, value and out; mlp: gate, up and down.
 enum class LoraTargets { all, attention, mlp };
 template <>
 struct EnumNames<LoraTargets> {
@@ -19,17 +19,17 @@ struct EnumNames<LoraTargets> {
 // rank 0: no adapters.
 struct LoraSpec {
   std::int64_t rank = 0;
-  // 0: that of rank. Pax has no alpha and adds B A to the weight as it is (praxis,
+  // 0: equal to rank. Pax has no alpha and adds B A to the weight without a factor (praxis,
   // contrib/gpu/scripts_gpu/lora_layers.py), which is a factor of 1.
   double alpha = 0.0;
   LoraTargets targets = LoraTargets::all;
-  // After the last step: W + alpha/rank * B A takes the place of W, rounded once to W's type, and 0 that of B. What is
-  // evaluated then is the weights alone, as they would be deployed.
+  // After the last step, W + alpha/rank * B A replaces W, rounded once to W's type, and B becomes 0. The evaluation
+  // then uses only the weights, as a deployment would.
   bool merge = false;
 
   constexpr bool operator==(const LoraSpec&) const = default;
   constexpr bool used() const { return rank > 0; }
-  // Of B A x.
+  // The factor of B A x.
   constexpr double factor() const { return alpha == 0.0 ? 1.0 : alpha / static_cast<double>(rank); }
 
   template <class Self, class F>

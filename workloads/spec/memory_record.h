@@ -8,7 +8,7 @@
 
 namespace perfbench::spec {
 
-// Bytes by what they are for. Peak per scope, each at its own moment; `total` is the peak of the sum.
+// Bytes by purpose. Each scope has its peak at its own moment; `total` is the peak of the sum.
 struct MemoryPeaks {
   std::int64_t weights_bytes = 0;
   std::int64_t gradients_bytes = 0;
@@ -16,7 +16,7 @@ struct MemoryPeaks {
   std::int64_t activations_bytes = 0;
   std::int64_t gathered_bytes = 0;  // weights and gradients of layers gathered by fsdp, and collective buffers
   std::int64_t workspace_bytes = 0;
-  std::int64_t host_bytes = 0;  // offloaded: not part of total
+  std::int64_t host_bytes = 0;  // offloaded; not part of total
   std::int64_t total_bytes = 0;
 
   template <class Self, class F>

@@ -1,6 +1,6 @@
-// How the devices of a run are arranged. Two levels: ici (inside a node) and dcn (across nodes), each the product of
-// five axes; a device's rank is row-major over (dcn.pp, dcn.dp, dcn.fsdp, dcn.ep, dcn.tp, ici.pp, ici.dp, ici.fsdp,
-// ici.ep, ici.tp), so that tp neighbours are nearest and dcn axes are farthest.
+// The arrangement of a run's devices. There are two levels, ici (inside a node) and dcn (across nodes), each the
+// product of five axes. A device's rank is row-major over (dcn.pp, dcn.dp, dcn.fsdp, dcn.ep, dcn.tp, ici.pp, ici.dp,
+// ici.fsdp, ici.ep, ici.tp), so that tp neighbours are nearest and dcn axes are farthest.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ struct MeshSpec {
   constexpr std::int64_t ep() const { return ici.ep * dcn.ep; }
   constexpr std::int64_t pp() const { return ici.pp * dcn.pp; }
   constexpr std::int64_t devices() const { return ici.size() * dcn.size(); }
-  // Ranks that see different sequences.
+  // The number of ranks that see different sequences.
   constexpr std::int64_t data_shards() const { return dp() * fsdp() * ep(); }
 
   template <class Self, class F>

@@ -1,4 +1,4 @@
-// Every number that perfbench stores or prints: what it is, in which unit, and which way is better.
+// Every number that perfbench stores or prints: its meaning, its unit, and which direction is better.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 
 namespace perfbench::spec {
 
-// neutral: a fact about the run; a change is worth knowing and neither good nor bad.
+// neutral: a fact about the run; a change is worth knowing, but neither good nor bad.
 enum class Direction { lower_is_better, higher_is_better, neutral };
 template <>
 struct EnumNames<Direction> {
@@ -18,14 +18,14 @@ struct EnumNames<Direction> {
                                      std::pair{Direction::neutral, "neutral"}};
 };
 
-// measured: every process run gives another value. The others give the same value for the same work, whatever the
-// machine's speed, so that a run that repeats differs by nothing.
-// counted: a sum over what the run asks for (memory), whatever computes it. exact: the same bits from the same seed (a
-// loss), as long as the same libraries and kernels compute them.
+// measured: the value differs in every run of the process. The other two give the same value for the same work,
+// whatever the machine's speed, so repeated runs do not differ. counted: a sum over what the run asks for (memory),
+// whatever computes it. exact: the same bits from the same seed (a loss), as long as the same libraries and kernels
+// compute them.
 enum class MetricNoise { measured, counted, exact };
 
 struct MetricSpec {
-  std::string_view tag;   // ends in its unit where it has one
+  std::string_view tag;   // ends in its unit if it has one
   std::string_view unit;  // s, bytes, 1/s, fraction (0..1), nats, count, 1 (no unit)
   Direction direction = Direction::neutral;
   std::string_view description;
@@ -33,7 +33,7 @@ struct MetricSpec {
 };
 
 // Medians and means are over the steady steps (harness/stats/steady.h); a step takes as long as its slowest rank. Rates
-// and MFU are made of the mean: what a user computes from the tokens and the hours of a training, stalls included.
+// and MFU use the mean: a user computes the same from the tokens and the hours of a training, stalls included.
 inline constexpr std::array kMetricCatalog{
     MetricSpec{"step_time_s", "s", Direction::lower_is_better, "median time of a training step"},
     MetricSpec{"step_time_mean_s", "s", Direction::lower_is_better,
@@ -115,13 +115,13 @@ constexpr std::optional<MetricSpec> find_metric(std::string_view tag) {
   return std::nullopt;
 }
 
-// No run records these: they are computed where they are shown, from its step_time_mean_s. Two of one cell differ by
-// what that differs by.
+// No run records these: they are computed from its step_time_mean_s where they are shown. Two runs of one cell differ
+// in them exactly as they differ in that.
 constexpr bool follows_from_mean_step(std::string_view tag) {
   return tag == "mfu_fraction" || tag == "hfu_fraction" || tag == "estimated_days";
 }
 
-// Why a run may have none of a metric, where it is not for want of a step.
+// Why a run may lack a metric for a reason other than missing steps.
 struct Absence {
   std::string_view tag;
   std::string_view why;

@@ -1,4 +1,4 @@
-// A file of workloads/models: the architecture, where it comes from, and what its authors say it adds up to.
+// A file of workloads/models: the architecture, its source, and the totals that its authors state.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,12 @@
 
 namespace perfbench::spec {
 
-// Figures to check the spec against, never to compute with. 0 or empty: not stated.
+// Figures to check the spec with, never to compute with. 0 or empty: not stated.
 struct StatedFigures {
   std::string name;                                     // size as its authors print it: "126M"
   std::int64_t parameters = 0;                          // all trainable parameters
   std::int64_t matmul_parameters = 0;                   // Nm of the FLOP definitions (flops.h)
-  std::int64_t seq_len = 0;                             // tokens of a sequence for flops_per_token
+  std::int64_t seq_len = 0;                             // tokens in a sequence for flops_per_token
   std::map<std::string, std::int64_t> flops_per_token;  // by FLOP definition
 
   template <class Self, class F>

@@ -1,5 +1,5 @@
-// The architecture of a decoder-only language model: everything that decides parameters, FLOPs and memory, and nothing
-// that decides how it is run. Families are expressed by these fields, not by code per model.
+// The architecture of a decoder-only language model: everything that decides parameters, FLOPs and memory, without
+// anything about how it is run. Families are expressed by these fields, not by code per model.
 #pragma once
 
 #include <algorithm>
@@ -39,7 +39,7 @@ struct EnumNames<BiasKind> {
                                      std::pair{BiasKind::qkv, "qkv"}};
 };
 
-// head: an rmsnorm over each query and key head before positions enter, its weights shared by the layer's heads
+// head: an rmsnorm on each query and key head before positions are applied, with weights shared by the layer's heads
 // (Qwen3).
 enum class QkNorm { none, head };
 template <>
@@ -95,9 +95,10 @@ struct PositionSpec {
   }
 };
 
-// Who comes first where experts have a capacity: top2_gshard: all first choices, then the second ones; topk_softmax:
-// token after token. Their capacities and balancing losses differ too (expert_rows.h, engine/ops/expert_operations.h).
-// The gates of a token's choices add up to 1: with top_k 1 the router learns from the balancing loss alone.
+// Which choices get a slot first if experts have a capacity. top2_gshard: all first choices, then the second ones;
+// topk_softmax: token after token. Their capacities and balancing losses differ too (expert_rows.h,
+// engine/ops/expert_operations.h). The gates of a token's choices add up to 1: with top_k 1 the router learns from the
+// balancing loss alone.
 enum class MoeRouting { top2_gshard, topk_softmax };
 template <>
 struct EnumNames<MoeRouting> {
@@ -109,7 +110,7 @@ struct EnumNames<MoeRouting> {
 struct MoeSpec {
   std::int64_t n_experts = 0;
   std::int64_t top_k = 2;
-  std::int64_t layer_stride = 1;  // layers 0, stride, 2*stride ... hold experts; the others a dense FFN
+  std::int64_t layer_stride = 1;  // layers 0, stride, 2*stride ... have experts; the others a dense FFN
   std::int64_t d_ff = 0;
   Activation activation = Activation::swiglu;
   MoeRouting routing = MoeRouting::topk_softmax;
@@ -132,11 +133,12 @@ struct MoeSpec {
   }
 };
 
-// What a model has and the engine has not: such a model is described, its parameters are counted, and it is not run.
+// Parts of a model that the engine does not implement. Such a model is described and its parameters are counted, but it
+// cannot run.
 //   norms_after, norms_around   norms behind attention and feed-forward instead of before them; both before and behind
 //   projection_norm             an rmsnorm over all query heads together, and one over all key heads
 //   soft_caps                   cap * tanh(x / cap) of scores or logits
-//   sliding_window              layers that look back over a few thousand tokens alone
+//   sliding_window              layers that look back over only a few thousand tokens
 //   scaled_embedding            embeddings times sqrt(d_model)
 enum class MissingBlock { norms_after, norms_around, projection_norm, soft_caps, sliding_window, scaled_embedding };
 template <>

@@ -21,7 +21,7 @@ std::string first_line(const fs::path& path) {
   return line;
 }
 
-// Value of "key<separator>value" lines, trimmed of blanks and quotes.
+// The value in "key<separator>value" lines, without surrounding blanks and quotes.
 std::string value_of(const fs::path& path, std::string_view key, char separator) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {

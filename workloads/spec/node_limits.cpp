@@ -29,7 +29,7 @@ std::optional<double> quota_v1(const fs::path& group) {
   return quota_us / period_us;
 }
 
-// A file that holds one number; "max" is none.
+// Reads a file that holds one number; "max" is not a number.
 std::optional<double> number_in(const fs::path& file) {
   std::ifstream in(file);
   double number = 0;
@@ -42,7 +42,7 @@ std::optional<double> smaller(std::optional<double> a, std::optional<double> b) 
   return b ? std::min(*a, *b) : a;
 }
 
-// The limit of a group and of every group that holds it.
+// The smallest limit of a group and of every group that contains it.
 template <class Quota>
 std::optional<double> smallest_up(const fs::path& mount, fs::path group, Quota quota) {
   std::optional<double> smallest;
@@ -53,7 +53,7 @@ std::optional<double> smallest_up(const fs::path& mount, fs::path group, Quota q
   }
 }
 
-// Over the groups of this process, in version 2 and of `controller` in version 1.
+// The smallest limit over the groups of this process, in version 2 and of `controller` in version 1.
 template <class LimitV2, class LimitV1>
 std::optional<double> smallest_limit(const fs::path& root, const std::string& controller, LimitV2 v2, LimitV1 v1) {
   std::optional<double> smallest;

@@ -1,5 +1,5 @@
-// What the operations of one step cost: a line of `perfbench-engine dry --operations`. Divided by what a device does in
-// a second it is the least time that they can take there; its traced spans have the same names (TraceOp).
+// The cost of the operations of one step: a line of `perfbench-engine dry --operations`. Divided by what a device does
+// in a second, it is the least time that they can take there; traced spans have the same names (TraceOp).
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,12 @@
 
 namespace perfbench::spec {
 
-// All calls of one operation, with those that compute a second time for the backward pass.
+// All calls of one operation, including those that recompute for the backward pass.
 struct OperationWork {
   TraceOp operation = TraceOp::matmul;
   std::int64_t calls = 0;
-  std::int64_t flops = 0;  // of products, as FlopCounts counts them
-  std::int64_t bytes = 0;  // every operand that is read read once, every one that is written written once
+  std::int64_t flops = 0;  // of products, counted as in FlopCounts
+  std::int64_t bytes = 0;  // with every operand read once or written once
 
   template <class Self, class F>
   static void fields(Self& self, F&& f) {
@@ -28,12 +28,12 @@ struct OperationWork {
   }
 };
 
-// Of one rank. The FLOPs of all operations are FlopCounts::executed_flops() of the same run's DryReport.
+// The operations of one rank. The FLOPs of all operations are FlopCounts::executed_flops() of the same run's DryReport.
 struct DryOperations {
   bool feasible = true;
-  std::string reason;  // why not
+  std::string reason;  // why it is infeasible
   std::int64_t rank = 0;
-  std::vector<OperationWork> operations;  // that a step calls, in the order of TraceOp
+  std::vector<OperationWork> operations;  // called in a step, in the order of TraceOp
 
   template <class Self, class F>
   static void fields(Self& self, F&& f) {

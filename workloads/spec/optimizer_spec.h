@@ -8,9 +8,9 @@
 
 namespace perfbench::spec {
 
-// AdamW with decoupled weight decay on parameters of two or more dims; learning rate warmed up linearly over
-// warmup_steps, then a cosine from learning_rate to min_lr_ratio*learning_rate at decay_steps. Gradients are scaled to
-// a global norm of at most clip_norm (0: not clipped).
+// AdamW with decoupled weight decay on parameters of two or more dims; the learning rate is warmed up linearly over
+// warmup_steps, then follows a cosine from learning_rate to min_lr_ratio*learning_rate at decay_steps. Gradients are
+// scaled to a global norm of at most clip_norm (0: not clipped).
 struct OptimizerSpec {
   double learning_rate = 3e-4;
   double beta1 = 0.9;
@@ -21,16 +21,16 @@ struct OptimizerSpec {
   std::int64_t warmup_steps = 0;
   std::int64_t decay_steps = 0;  // 0: constant after the warm-up
   double min_lr_ratio = 0.1;
-  // bf16: in half the memory, rounded up or down by chance so that the expected value is the f32 one. Rounded to
-  // nearest, a second moment would never fall where beta2 takes less than half a step of bf16 off it, which is one in
-  // 256 or more of it: beta2 above 0.998.
+  // bf16: takes half the memory; values are rounded up or down stochastically so that the expected value is the f32
+  // one. With rounding to nearest, a second moment would never fall if beta2 takes off less than half a step of bf16,
+  // which is at least one in 256 of it: beta2 above 0.998.
   StateType moments = StateType::fp32;
-  // bf16: a layer's gradient of one microbatch is computed in f32 and rounded to nearest even; so rounded it goes to
-  // other ranks, and so is every sum kept: of ranks, and of microbatches one after the other.
+  // bf16: a layer's gradient of one microbatch is computed in f32 and rounded to nearest even. Other ranks receive the
+  // rounded values, and every sum is kept rounded: those over ranks, and those over microbatches one after the other.
   StateType gradients = StateType::fp32;
-  // Each unit's weights are updated as soon as its gradient is complete, whose memory is free for the next one's. With
-  // one microbatch, without clipping, and where nobody but ranks along fsdp has a part in a gradient: the bits of an
-  // update after the backward pass.
+  // Updates each unit's weights as soon as its gradient is complete; its memory is then free for the next unit's. This
+  // needs one microbatch, no clipping, and gradients shared only by ranks along fsdp. The bits equal those of an update
+  // after the backward pass.
   bool in_backward = false;
 
   template <class Self, class F>

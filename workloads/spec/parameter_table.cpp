@@ -26,8 +26,7 @@ class TableBuilder {
     if (has_bias) add(name + ".bias", {out}, out_dim, ParameterKind::bias);
   }
 
-  // Those of one input: their weights lie one behind the other, and so do their biases, so that they can be one
-  // product.
+  // Linear layers of one input: their weights are contiguous, and so are their biases, so that they can be one product.
   struct Projection {
     std::string name;
     std::int64_t out;
@@ -110,8 +109,8 @@ bool is_target(LinearOf linear, LoraTargets targets) {
   return false;
 }
 
-// Layers differ in their names and in whether they have experts: one of each is looked at, as plans of many cells do
-// little else. Calls it with that layer, and with how many are like it.
+// Layers differ only in their names and in whether they have experts. So it visits one layer of each kind, because
+// plans of many cells do little else. Calls `visit` with that layer, and with the number of layers like it.
 template <class Visit>
 void for_each_kind_of_layer(const ModelSpec& model, const Visit& visit) {
   std::array<std::int64_t, 2> first{};
@@ -157,7 +156,7 @@ std::vector<ParameterSpec> layer_parameters(const ModelSpec& model, std::int64_t
     table.add("query_norm.weight", {width_q}, "heads*head_dim/tp", ParameterKind::norm);
     table.add("key_norm.weight", {width_kv}, "kv_heads*head_dim/tp", ParameterKind::norm);
   }
-  if (model.position.kind == PositionKind::t5_relative_bias) {  // a table of its own in each layer, as in GLaM
+  if (model.position.kind == PositionKind::t5_relative_bias) {  // each layer has its own table, as in GLaM
     table.add("relative_bias", {model.position.t5_buckets, model.n_heads}, "buckets heads/tp", ParameterKind::position);
   }
   table.linear("out", model.d_model, width_q, "d_model", "heads*head_dim/tp", model.bias == BiasKind::all,

@@ -23,8 +23,8 @@ std::string plain_message(const Json::parse_error& error) {
   throw NotJson("", syntax != nullptr ? plain_message(*syntax) : std::string("not JSON: ") + error.what());
 }
 
-// Builds the tree from the parser's events. The library's own parser with a callback looks through all siblings of a
-// value when it ends, so that n objects in an array would take n * n steps.
+// Builds the tree from the parser's events. The library's own parser with a callback scans all siblings of a value when
+// the value ends, so n objects in an array would take n * n steps.
 class TreeBuilder final : public nlohmann::json_sax<Json> {
  public:
   explicit TreeBuilder(Json& root) : root_(root) {}
@@ -71,7 +71,7 @@ class TreeBuilder final : public nlohmann::json_sax<Json> {
     return true;
   }
 
-  // Where the next value belongs.
+  // Where the next value goes.
   Json& place() {
     if (++values_ > kJsonMaxValues) throw SpecError("", "more than " + std::to_string(kJsonMaxValues) + " values");
     if (open_.empty()) return root_;
@@ -80,7 +80,7 @@ class TreeBuilder final : public nlohmann::json_sax<Json> {
 
   Json& root_;
   std::vector<Json*> open_;  // the containers around the next value; none of them moves before it is closed
-  Json* member_ = nullptr;   // of the innermost object, whose key was read last
+  Json* member_ = nullptr;   // the member of the innermost object whose key was read last
   std::int64_t values_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// Where the memory of a step goes, as a dry walk reports it beside the amounts (memory_record.h).
+// When and where a step's memory peaks, which a dry walk reports beside the amounts (memory_record.h).
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 
 namespace perfbench::spec {
 
-// When the sum of what is alive was first as large as it gets.
+// The first moment at which the sum of live tensors reaches its maximum.
 struct PeakMoment {
   std::string phase;   // a TracePhase of the step; "setup" before it, "evaluation" after it
   std::string range;   // the part of the model at work, outermost first: "layers.3 recompute"
-  std::string tensor;  // that took the last bytes
+  std::string tensor;  // the tensor whose allocation reached it
 
   template <class Self, class F>
   static void fields(Self& self, F&& f) {
@@ -29,7 +29,7 @@ struct TensorGroup {
   std::string name;
   std::string scope;
   std::string dtype;
-  std::string shape;  // of one
+  std::string shape;  // of one tensor
   std::int64_t tensors = 0;
   std::int64_t bytes = 0;
 
@@ -44,12 +44,12 @@ struct TensorGroup {
   }
 };
 
-// Of the line that a step's memory makes.
+// A point of the curve of a step's memory.
 struct MemorySample {
-  std::int64_t at = 0;  // beginnings and ends of spans before it
-  std::string phase;    // as PeakMoment
+  std::int64_t at = 0;  // number of beginnings and ends of spans before it
+  std::string phase;    // as in PeakMoment
   std::string range;
-  std::int64_t bytes = 0;  // alive then, the host's apart
+  std::int64_t bytes = 0;  // alive then, without those on the host
 
   template <class Self, class F>
   static void fields(Self& self, F&& f) {
@@ -60,17 +60,17 @@ struct MemorySample {
   }
 };
 
-// Behind the name of an offloaded value: its copy in host memory, and what comes back of that.
+// Follows the name of an offloaded value: for its copy in host memory, and for what is brought back from it.
 inline constexpr std::string_view kOnHost = ".host";
 inline constexpr std::string_view kFetched = ".fetched";
 
-// A value of a layer that its backward pass reads, and what the policy does with it in between (remat_policy.h). Of the
-// same name in all layers of a rank.
+// A value of a layer that its backward pass reads, and where the policy keeps it in between (remat_policy.h). It has
+// the same name in all layers of a rank.
 struct Intermediate {
-  std::string value;   // by the policies' name; of several in one buffer "query_proj+key_proj+value_proj"
-  std::string tensor;  // its name behind that of its layer: "qkv_proj"
+  std::string value;   // the policies' name; for several in one buffer "query_proj+key_proj+value_proj"
+  std::string tensor;  // its name without that of its layer: "qkv_proj"
   SavePlace place = SavePlace::device;
-  std::int64_t bytes = 0;  // as allocated, of one layer and microbatch
+  std::int64_t bytes = 0;  // as allocated, for one layer and microbatch
   std::int64_t times = 0;  // in a step: layers of the rank that have it, times microbatches
 
   template <class Self, class F>

@@ -1,5 +1,5 @@
-// What tells the names of this process from those of all others that write to the same place, on this machine or
-// another.
+// Distinguishes the file names of this process from those of all other processes that write to the same place, on this
+// machine or another.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace perfbench::spec {
 
-// Ten hexadecimal digits, drawn once. Not the process id: in containers every process is number 1, and two machines
-// that share a folder or a database count alike.
+// Ten hexadecimal digits, drawn once. It is not the process id: in containers every process has number 1, and two
+// machines that share a folder or a database use the same numbers.
 inline const std::string& process_token() {
   static const std::string token = [] {
     std::random_device draw;

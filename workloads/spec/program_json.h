@@ -14,7 +14,7 @@ std::string to_json_line(const ProgramSpec& program);
 std::string to_json_line(const Sample& sample);
 std::string to_json_line(const ProgramResult& result);
 
-// Throw SpecError. An absent key of a program takes its default; a result is whole.
+// All throw SpecError. An absent key of a program takes its default; a result must be whole.
 ProgramSpec parse_program_spec(std::string_view text);
 Sample parse_sample(std::string_view line);
 ProgramResult parse_program_result(std::string_view text);

@@ -1,5 +1,5 @@
-// result.json of a program's run: how perfbench-adapter says that the program ended. The exit code of the program is a
-// field of it and never the adapter's own, so that no foreign code is read as one of perfbench-engine's.
+// result.json of a program's run: how the program ended, written by perfbench-adapter. The program's exit code is a
+// field of it and never the adapter's own, so that no foreign exit code is mistaken for one of perfbench-engine.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@
 
 namespace perfbench::spec {
 
-// ok: it took its steps and ended well. quarantined: it ended well, but its numbers cannot be trusted to be those of a
-// whole run. diverged: its loss was lost. stopped: somebody told the adapter to end it. input_error: it was not
-// started, because program.json or the machine is not as it has to be.
+// ok: it took its steps and ended well. quarantined: it ended well, but its numbers may not be those of a whole run.
+// diverged: its loss was not finite. stopped: somebody told the adapter to end it. input_error: it was not started,
+// because program.json or the machine does not meet the requirements.
 enum class ProgramStatus { ok, quarantined, crashed, diverged, out_of_memory, stopped, input_error };
 template <>
 struct EnumNames<ProgramStatus> {
@@ -28,20 +28,21 @@ struct EnumNames<ProgramStatus> {
 struct ProgramResult {
   std::int64_t version = 1;
   ProgramStatus status = ProgramStatus::ok;
-  std::string reason;               // one line: what happened and what to do; empty where there is nothing to say
+  std::string reason;               // one line: what happened and what to do; empty if there is nothing to say
   std::int64_t exit_code = 0;       // of the program
-  std::int64_t signal = 0;          // that ended it; 0: none
-  std::int64_t steps = 0;           // taken, by the program's own count
+  std::int64_t signal = 0;          // that ended it; 0: no signal
+  std::int64_t steps = 0;           // number of steps taken, by the program's own count
   std::int64_t wall_ns = 0;         // from start to end of the command
-  std::int64_t startup_ns = 0;      // from start to the first sample; 0: there is none, or no clock saw it
-  std::int64_t resident_bytes = 0;  // most that the processes of the program held together, sampled
+  std::int64_t startup_ns = 0;      // from start to the first sample; 0: no sample, or no clock saw it
+  std::int64_t resident_bytes = 0;  // the most that the processes of the program held together, sampled
   std::int64_t output_bytes = 0;    // that the program printed
-  std::int64_t dropped_bytes = 0;   // of these, not kept in program.log
+  std::int64_t dropped_bytes = 0;   // part of these that program.log does not contain
   std::int64_t samples = 0;
   std::int64_t restarts = 0;
-  std::int64_t children_left = 0;            // processes that the program left behind, which were ended
-  double step_time_resolution_fraction = 0;  // of the median step time; verdicts below it mean nothing
-  std::vector<std::string> notes;            // what a reader of the numbers must know
+  std::int64_t children_left = 0;  // processes that the program left behind and that were ended
+  // as a fraction of the median step time; smaller differences have no meaning
+  double step_time_resolution_fraction = 0;
+  std::vector<std::string> notes;  // remarks for readers of the numbers
 
   template <class Self, class F>
   static void fields(Self& self, F&& f) {

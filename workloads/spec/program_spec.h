@@ -1,5 +1,5 @@
-// program.json: a training program that is not perfbench-engine, resolved. The harness writes it, and perfbench-adapter
-// starts what it says. Commands are lists of arguments and never shell strings.
+// program.json: a training program other than perfbench-engine, resolved. The harness writes it, and perfbench-adapter
+// starts the program. Commands are lists of arguments and never shell strings.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,13 @@ namespace perfbench::spec {
 
 // The files of a program's run directory, beside env.json and attempt.json.
 inline constexpr const char* kProgramFile = "program.json";
-inline constexpr const char* kSamplesFile = "samples.jsonl";       // a Sample a line, as they came
-inline constexpr const char* kProgramLogFile = "program.log";      // what the program printed, with a bound
-inline constexpr const char* kCopiesFolder = "files";              // copies of its metric files
-inline constexpr const char* kHookFile = "program_samples.jsonl";  // PERFBENCH_SAMPLES: what the program appends itself
+inline constexpr const char* kSamplesFile = "samples.jsonl";   // a Sample a line, in order of arrival
+inline constexpr const char* kProgramLogFile = "program.log";  // the program's output, up to a limit
+inline constexpr const char* kCopiesFolder = "files";          // copies of its metric files
+// PERFBENCH_SAMPLES: the program appends samples to it
+inline constexpr const char* kHookFile = "program_samples.jsonl";
 
-// Environment variables that the program finds.
+// Environment variables that are set for the program.
 inline constexpr const char* kSamplesVariable = "PERFBENCH_SAMPLES";
 inline constexpr const char* kTurnsVariable = "PERFBENCH_TURNS";
 
@@ -41,12 +42,11 @@ struct EnumNames<Restarts> {
   static constexpr std::array kNames{std::pair{Restarts::refused, "refused"}, std::pair{Restarts::allowed, "allowed"}};
 };
 
-// A metric that a person declares. It has a regex for the log, or a key for files of formats jsonl, csv and
-// tensorboard.
+// A metric that a user declares. It has a regex for the log, or a key for files of formats jsonl, csv and tensorboard.
 struct DeclaredMetric {
   std::string regex;       // RE2; its group `value` is the number, and `step`, if there is one, the step
-  std::string key;         // of a JSON object, a CSV column or a TensorBoard tag
-  std::string unit = "1";  // in which it is printed: ms, GiB, %, ...
+  std::string key;         // a key of a JSON object, a CSV column or a TensorBoard tag
+  std::string unit = "1";  // unit in which it is printed: ms, GiB, %, ...
   Better better = Better::neither;
   double margin = 0;  // 0: not declared
   Take take = Take::each;
@@ -76,7 +76,7 @@ struct MetricFile {
 
 struct FinishedWhen {
   std::int64_t exit = 0;
-  std::string line;  // empty: none is needed
+  std::string line;  // empty: no line is needed
 
   template <class Self, class F>
   static void fields(Self& self, F&& f) {
@@ -85,7 +85,7 @@ struct FinishedWhen {
   }
 };
 
-// What a reader has to know to make step times of rates. 0: not declared.
+// The facts that a reader needs to turn rates into step times. 0: not declared.
 struct StepWork {
   double tokens_per_device = 0;
   double samples = 0;
@@ -104,19 +104,19 @@ struct ProgramSpec {
   std::int64_t version = 1;
   std::vector<std::string> command;
   std::map<std::string, std::string> env;  // added to the inherited environment
-  std::vector<std::string> needs;          // variables that have to be set where the program starts
+  std::vector<std::string> needs;          // variables that must be set in the environment
   std::string workdir;                     // empty: the run directory
-  std::string reader;                      // of the log; empty: none
+  std::string reader;                      // reader of the log; empty: no reader
   std::map<std::string, DeclaredMetric> metrics;
   std::vector<MetricFile> files;
-  std::int64_t steps = 0;  // that a whole run takes; 0: not declared
-  std::int64_t drop = 0;   // at least so many first steps are in no timing
+  std::int64_t steps = 0;  // number that a whole run takes; 0: not declared
+  std::int64_t drop = 0;   // the first steps that no timing includes, at least
   FinishedWhen finished;
   Restarts restarts = Restarts::refused;
   bool deterministic = false;
   bool turns = false;  // the program calls the hook for turns
   StepWork work;
-  std::map<std::string, std::string> facts;  // of the environment: commit, image digest, package versions
+  std::map<std::string, std::string> facts;  // about the environment: commit, image digest, package versions
 
   template <class Self, class F>
   static void fields(Self& self, F&& f) {

@@ -1,5 +1,5 @@
-// One row of a published performance table, as its authors print it. Nothing here is computed by us: rates under our
-// own definitions come from harness/matrix/published.h. Data in workloads/published.
+// One row of a published performance table, as its authors print it. All values are theirs: rates under our own
+// definitions come from harness/matrix/published.h. The data is in workloads/published.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace perfbench::spec {
 
-// 0 or empty: the source does not say.
+// 0 or empty: the source does not tell.
 struct PublishedRow {
   std::string id;           // unique within its system: "llama2-7b-8xh100"
   std::string model;        // file of workloads/models
@@ -28,26 +28,26 @@ struct PublishedRow {
   Precision precision = Precision::bf16;
   std::string precision_name;   // as printed: "TE FP8"
   std::int64_t seq_len = 0;     // tokens
-  double batch_per_device = 0;  // sequences; below 1 where devices share a sequence
+  double batch_per_device = 0;  // sequences; below 1 if devices share a sequence
   std::int64_t global_batch = 0;
   std::string attention;  // flash or dot_product
   std::string remat;      // a policy of remat_policy.h, or the system's own name for one
   std::string scan;       // on or off
   Task task = Task::pretrain;
   LoraSpec lora;        // task lora
-  DropoutSpec dropout;  // none: none, or the source does not say
+  DropoutSpec dropout;  // zero: no dropout, or the source does not tell
   double step_time_s = 0;
   double sequences_per_s = 0;
   double tokens_per_s_per_device = 0;
   double stated_flops_per_s_per_device = 0;
   double stated_mfu_fraction = 0;
   double stated_hfu_fraction = 0;
-  double stated_sol_fraction = 0;  // of the speed of light by the dtypes of each product
-  std::string stated_definition;   // FLOP definition of the stated figures, where it is known
+  double stated_sol_fraction = 0;  // of the speed of light, by the dtypes of each product
+  std::string stated_definition;   // FLOP definition of the stated figures, if it is known
   double estimated_days = 0;       // of the whole training
   std::string accuracy;
   std::string notes;
-  std::vector<std::string> flags;  // what is wrong or doubtful in the row
+  std::vector<std::string> flags;  // errors or doubts about the row
 
   template <class Self, class F>
   static void fields(Self& self, F&& f) {

@@ -59,7 +59,7 @@ CheckpointManifest parse_checkpoint_manifest(std::string_view text) {
 }
 std::variant<TraceEvent, TraceEnd> parse_trace_line(std::string_view line) {
   const auto json = parse_json(line);
-  // Only the last line counts records.
+  // Only the last line has a count of records.
   if (json.is_object() && json.contains("dropped_records")) return fields_from_json<TraceEnd>(json, Missing::is_error);
   auto event = fields_from_json<TraceEvent>(json, Missing::is_error);
   if (event.end_ns < event.start_ns) {

@@ -25,7 +25,7 @@ std::string to_json_line(const TraceEnd& end);
 std::string to_json_line(const CheckpointShard& shard);
 std::string to_json_line(const CheckpointManifest& manifest);
 
-// Throw SpecError.
+// All throw SpecError.
 RunSummary parse_run_summary(std::string_view text);
 GpuSample parse_gpu_sample(std::string_view line);
 EnvironmentRecord parse_environment(std::string_view text);

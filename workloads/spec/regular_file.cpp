@@ -15,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kChunkBytes = std::size_t{1} << 20;
-constexpr mode_t kNewFileMode = 0666;  // less the umask
+constexpr mode_t kNewFileMode = 0666;  // before the umask
 
 const char* kind_name(mode_t mode) {
   if (S_ISDIR(mode)) return "a folder";
@@ -28,7 +28,7 @@ const char* kind_name(mode_t mode) {
   throw FileError(path, std::string("is ") + kind_name(mode) + ", and a regular file is needed: remove it");
 }
 
-// Of an open that failed.
+// The error for a failed open.
 [[noreturn]] void refuse_open(const fs::path& path, const char* doing) {
   const int error = errno;
   struct stat found {};
@@ -36,7 +36,7 @@ const char* kind_name(mode_t mode) {
   throw FileError(path, std::string("cannot be ") + doing + ": " + std::strerror(error));
 }
 
-// Of the open file itself: what the name stands for may change at any time. Closes one that is refused.
+// Checks the open file itself, because its name may refer to another file at any time. Closes a refused file.
 enum class Devices { refused, taken };
 struct stat checked_state(const fs::path& path, int descriptor, Devices devices) {
   struct stat found {};
@@ -90,9 +90,10 @@ std::size_t RegularFile::read_at(std::int64_t offset, char* data, std::size_t si
 std::optional<std::string> read_regular_file(const fs::path& path, std::int64_t most_bytes) {
   const auto file = RegularFile::open(path, most_bytes);
   if (!file) return std::nullopt;
-  std::string text(static_cast<std::size_t>(file->bytes()) + 1, '\0');  // one more, so that the end is seen at once
+  // one byte more, so that the end is noticed at once
+  std::string text(static_cast<std::size_t>(file->bytes()) + 1, '\0');
   std::size_t filled = file->read_at(0, text.data(), text.size());
-  // A file that grows meanwhile is read to its end, too.
+  // Also reads to the end a file that grows meanwhile.
   while (filled == text.size()) {
     check_size(path, static_cast<std::int64_t>(filled), most_bytes);
     text.resize(filled + kChunkBytes);
@@ -104,7 +105,7 @@ std::optional<std::string> read_regular_file(const fs::path& path, std::int64_t 
 }
 
 int open_regular_for_writing(const fs::path& path, int flags) {
-  // Not O_TRUNC at once: what is no regular file is left as it is.
+  // O_TRUNC comes later, so that anything but a regular file stays unchanged.
   const int descriptor =
       ::open(path.c_str(), (flags & ~O_TRUNC) | O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, kNewFileMode);
   if (descriptor < 0) refuse_open(path, "created");

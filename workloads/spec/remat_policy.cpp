@@ -13,8 +13,8 @@ using enum Saved;
 
 struct Policy {
   std::string_view name;
-  std::vector<Saved> kept;       // besides layer_input; what is said of mlp* holds for moe_mlp* too
-  std::vector<Saved> offloaded;  // to host memory
+  std::vector<Saved> kept;       // besides layer_input; names with mlp* include the moe_mlp* ones
+  std::vector<Saved> offloaded;  // kept in host memory
 };
 
 // MaxText's policies (base.yml remat_policy), plus none and full.
@@ -38,7 +38,7 @@ const std::vector<Policy>& policies() {
   return kTable;
 }
 
-// Values of experts, and those of a dense block that they are placed as where nobody says otherwise.
+// Values of experts, each with the value of a dense block whose place it takes by default.
 constexpr std::array kNamesakes{std::pair{moe_mlpwi_0, mlpwi_0}, std::pair{moe_mlpwi_1, mlpwi_1},
                                 std::pair{moe_mlpwo, mlpwo}};
 

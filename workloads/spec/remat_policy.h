@@ -1,21 +1,21 @@
-// Rematerialisation policies: for every named intermediate of a layer, whether it waits for the backward pass on the
-// device, in host memory, or is computed again. The names are the ones MaxText's policies use.
+// Rematerialisation policies: for every named intermediate of a layer, whether it stays on the device until the
+// backward pass, goes to host memory, or is recomputed. The names are those of MaxText's policies.
 //
 //   layer_input        input of the layer, the residual stream
-//   norm_statistics    mean and reciprocal standard deviation of the norms; in a layer of experts also what
-//                      the router says of each token
-//   query_proj, key_proj, value_proj   after RoPE; queries and keys that have a norm of heads before that norm
-//   attention_weights  softmax probabilities; exists with attention: dot_product only
+//   norm_statistics    mean and reciprocal standard deviation of the norms; in a layer of experts also the router's
+//                      results for each token
+//   query_proj, key_proj, value_proj   after RoPE; if heads have a norm, queries and keys before that norm
+//   attention_weights  softmax probabilities; exists only with attention: dot_product
 //   context            output of attention before the output projection, with the rows' logsumexp
 //   out_proj           output projection. Kept as the residual sum it is part of (layer_input + out_proj): equal bytes,
 //                      and backward needs the sum
 //   mlpwi_0, mlpwi_1   gate (or the only) and up projection
 //   mlpwo              down projection. In a pre-norm decoder no backward product reads it and the next layer_input
 //                      contains it: naming it costs nothing
-//   moe_mlpwi_0, moe_mlpwi_1, moe_mlpwo   the same of experts, by the rows that were sent to them. Their mlpwo is read
-//                      by the gradient of the gates. Placed as their namesakes unless `custom` names them
+//   moe_mlpwi_0, moe_mlpwi_1, moe_mlpwo   the same for experts, in the rows sent to them. The gradient of the gates
+//                      reads their mlpwo. Placed as their namesakes unless `custom` names them
 //
-// Norm outputs and activation products have no name: backward rebuilds them from the above in an elementwise pass.
+// Norm outputs and activation products have no name: backward recomputes them from the above in an elementwise pass.
 #pragma once
 
 #include <algorithm>
@@ -76,9 +76,9 @@ class RematPlan {
  public:
   SavePlace operator[](Saved name) const { return places_[static_cast<std::size_t>(name)]; }
   SavePlace& operator[](Saved name) { return places_[static_cast<std::size_t>(name)]; }
-  // Whether backward finds the value (on the device or brought back from the host) instead of computing it.
+  // Whether the backward pass finds the value (on the device, or brought back from the host) and need not recompute it.
   bool keeps(Saved name) const { return (*this)[name] != SavePlace::remat; }
-  // Whether these have one place, so that one buffer can hold them.
+  // Whether these have the same place, so that one buffer can hold them.
   bool places_alike(std::initializer_list<Saved> names) const {
     return std::ranges::all_of(names, [&](Saved name) { return (*this)[name] == (*this)[*names.begin()]; });
   }
@@ -91,7 +91,7 @@ class RematPlan {
 // Names of the shipped policies, `custom` last.
 std::vector<std::string> remat_policy_names();
 
-// The plan of run.remat (and run.remat_custom). layer_input is never `remat`: there is nothing to compute it from.
+// The plan for run.remat (and run.remat_custom). layer_input is never `remat`: there is nothing to recompute it from.
 // Throws SpecError with pointer /remat or /remat_custom/NAME.
 RematPlan resolve_remat(const RunSpec& run);
 

@@ -1,4 +1,4 @@
-// The enumerations of a run (run_spec.h), for code that needs no more of it.
+// The enumerations of a run (run_spec.h), for code that needs only these.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@ struct EnumNames<Device> {
 };
 
 // bf16: bf16 weights and activations in the products; fp32 master weights, reductions, softmax and loss. fp8: as bf16,
-// but that the products of linear layers in blocks read operands rounded to 8 bits (engine/layers/fp8_scales.h).
+// except that the products of linear layers in blocks read operands rounded to 8 bits (engine/layers/fp8_scales.h).
 enum class Precision { fp32, tf32, bf16, fp8 };
 template <>
 struct EnumNames<Precision> {
@@ -28,11 +28,11 @@ constexpr bool computes_in_bf16(Precision precision) {
   return precision == Precision::bf16 || precision == Precision::fp8;
 }
 
-// What a tensor is multiplied by before it is rounded to 8 bits: the format's largest number over the tensor's largest
-// magnitude, its amax. delayed: over the largest amax of the steps before, of all ranks that have parts of the tensor;
-// 1 in the first step. current: over that of the tensor itself, of what a rank has of it: ranks of another mesh round
-// other parts together. NVIDIA Transformer Engine's recipes (transformer_engine.common.recipe, DelayedScaling with
-// amax_compute_algo max, and Float8CurrentScaling, both in their HYBRID format).
+// The factor by which a tensor is multiplied before it is rounded to 8 bits: the format's largest number over the
+// tensor's largest magnitude, its amax. delayed: over the largest amax of previous steps, of all ranks that have parts
+// of the tensor; 1 in the first step. current: over the amax of the part that a rank has now: ranks of another mesh
+// round different parts together. NVIDIA Transformer Engine's recipes (transformer_engine.common.recipe, DelayedScaling
+// with amax_compute_algo max, and Float8CurrentScaling, both in their HYBRID format).
 enum class Fp8Scaling { delayed, current };
 template <>
 struct EnumNames<Fp8Scaling> {
@@ -40,10 +40,10 @@ struct EnumNames<Fp8Scaling> {
                                      std::pair{Fp8Scaling::current, "current"}};
 };
 
-// How a GPU adds the products of 8-bit operands. Tensor cores of Ada and Hopper keep about 13 bits of a sum behind its
-// largest number. full: such sums are moved to f32 after every few terms, so that an error does not grow with the
-// number of terms. fast: all terms of a result are added in the tensor core (cuBLAS documentation,
-// CUBLASLT_MATMUL_DESC_FAST_ACCUM). fast_forward: fast in the forward pass alone, whose products have no gradient among
+// How a GPU adds the products of 8-bit operands. Tensor cores of Ada and Hopper keep about 13 bits of a sum, counted
+// from its largest number. full: such sums are moved to f32 after every few terms, so that an error does not grow with
+// the number of terms. fast: all terms of a result are added in the tensor core (cuBLAS documentation,
+// CUBLASLT_MATMUL_DESC_FAST_ACCUM). fast_forward: fast only in the forward pass, whose products have no gradient among
 // their operands; NVIDIA Transformer Engine's choice. Later GPUs always add in f32.
 enum class Fp8Accumulation { full, fast_forward, fast };
 template <>
@@ -53,8 +53,8 @@ struct EnumNames<Fp8Accumulation> {
                                      std::pair{Fp8Accumulation::fast, "fast"}};
 };
 
-// How f32 weights become bf16 ones. stochastic: up or down by chance, so that the expected weight is the f32 one; the
-// same draw wherever a step uses a weight.
+// How f32 weights become bf16 ones. stochastic: up or down at random, so that the expected weight is the f32 one; all
+// uses of a weight in a step have the same draw.
 enum class Rounding { nearest, stochastic };
 template <>
 struct EnumNames<Rounding> {
@@ -62,15 +62,15 @@ struct EnumNames<Rounding> {
                                      std::pair{Rounding::stochastic, "stochastic"}};
 };
 
-// Where the bf16 weights that products read come from. cast: made from the f32 ones whenever a layer is gathered. kept:
-// written beside the f32 ones by every update, the same bits for 2 bytes of memory a parameter (over fsdp) more.
+// The source of the bf16 weights that products read. cast: made from the f32 ones whenever a layer is gathered. kept:
+// every update writes them beside the f32 ones, with the same bits, for 2 more bytes of memory a parameter (over fsdp).
 enum class Bf16Weights { cast, kept };
 template <>
 struct EnumNames<Bf16Weights> {
   static constexpr std::array kNames{std::pair{Bf16Weights::cast, "cast"}, std::pair{Bf16Weights::kept, "kept"}};
 };
 
-// How the rows of tokens come out of the embedding. lookup: they are copied, and gradients added to them. one_hot: by
+// How the embedding produces the rows of tokens. lookup: it copies them, and adds gradients to them. one_hot: by
 // products with one-hot rows over the vocabulary, in both directions, loss_chunk_tokens rows at once.
 enum class EmbeddingKind { lookup, one_hot };
 template <>
@@ -87,8 +87,8 @@ struct EnumNames<AttentionKind> {
                                      std::pair{AttentionKind::flash, "flash"}};
 };
 
-// Whose kernels compute flash attention on a GPU. automatic: cuDNN's where it is built in and takes the problem, else
-// the engine's own. cudnn: a problem that it does not take ends the run with the reason.
+// The kernels that compute flash attention on a GPU. automatic: cuDNN's if they are built in and support the problem,
+// else the engine's own. cudnn: an unsupported problem ends the run with the reason.
 enum class AttentionChoice { automatic, cudnn, own };
 template <>
 struct EnumNames<AttentionChoice> {
@@ -97,15 +97,15 @@ struct EnumNames<AttentionChoice> {
                                      std::pair{AttentionChoice::own, "own"}};
 };
 
-// What the head keeps of the logits' products. compute: their type, rounded to bf16 where that is bf16. fp32: the f32
-// sums themselves, of which only the gradient is rounded, for the products of the backward pass.
+// The type in which the head keeps the products that are logits. compute: their own type, rounded to bf16 if that is
+// bf16. fp32: the f32 sums themselves; only their gradient is rounded, for the products of the backward pass.
 enum class LogitsType { compute, fp32 };
 template <>
 struct EnumNames<LogitsType> {
   static constexpr std::array kNames{std::pair{LogitsType::compute, "compute"}, std::pair{LogitsType::fp32, "fp32"}};
 };
 
-// Where one named intermediate of the forward pass waits for the backward pass.
+// Where a named intermediate of the forward pass is kept until the backward pass.
 enum class SavePlace { device, remat, offload };
 template <>
 struct EnumNames<SavePlace> {
@@ -113,9 +113,9 @@ struct EnumNames<SavePlace> {
                                      std::pair{SavePlace::offload, "offload"}};
 };
 
-// pretrain: every position has a loss. sft (supervised fine-tuning): those that complete a prompt have, and a step's
-// loss is the mean over them. lora: adapters beside the model's weights are trained, on data of either kind. eval:
-// nothing is learned; how likely the completions are is what a run is for.
+// pretrain: every position has a loss. sft (supervised fine-tuning): only positions that complete a prompt have one,
+// and a step's loss is the mean over them. lora: adapters beside the model's weights are trained, on data of either
+// kind. eval: no training; the run measures how likely the completions are.
 enum class Task { pretrain, sft, lora, eval };
 template <>
 struct EnumNames<Task> {
@@ -132,14 +132,14 @@ struct EnumNames<DataKind> {
                                      std::pair{DataKind::instruction, "instruction"}};
 };
 
-// documents: a row holds several whole documents one behind the other, of which none sees another, and padding behind.
+// documents: a row holds several whole documents one behind the other, which do not see each other, and padding behind.
 enum class Packing { none, documents };
 template <>
 struct EnumNames<Packing> {
   static constexpr std::array kNames{std::pair{Packing::none, "none"}, std::pair{Packing::documents, "documents"}};
 };
 
-// What a run keeps values of an update in.
+// The type in which a run keeps values of an update.
 enum class StateType { fp32, bf16 };
 template <>
 struct EnumNames<StateType> {

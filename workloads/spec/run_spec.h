@@ -1,4 +1,4 @@
-// One fully resolved training run: what run.json holds, and whose canonical JSON hashes to the run id.
+// One fully resolved training run: the contents of run.json, whose canonical JSON hashes to the run id.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +19,10 @@ namespace perfbench::spec {
 
 struct DataSpec {
   DataKind kind = DataKind::synthetic;
-  std::string path;             // not synthetic: the zarr group
-  std::string split = "train";  // not synthetic: train or validation
+  std::string path;             // unless synthetic: the zarr group
+  std::string split = "train";  // unless synthetic: train or validation
   std::int64_t seed = 1234;
-  Packing packing = Packing::none;  // documents: not synthetic
+  Packing packing = Packing::none;  // documents: not with synthetic
 
   template <class Self, class F>
   static void fields(Self& self, F&& f) {
@@ -35,7 +35,7 @@ struct DataSpec {
   }
 };
 
-// What a run that trains scores after its last step: a data set as that of task eval. Without a path nothing.
+// The evaluation that a run does after training: a data set as for task eval. Without a path there is none.
 struct EvaluationSpec {
   std::string path;
   std::string split = "validation";
@@ -47,10 +47,10 @@ struct EvaluationSpec {
   }
 };
 
-// A window of timed steps that are traced and in no timing of the run. On a GPU whose steps replay recordings the step
-// before the window is in none either: in it they are recorded once more, while the tracer learns their names.
+// A window of steps among the timed ones that are traced and excluded from all timings. On a GPU whose steps replay
+// recordings, the preceding step is excluded too: it records them once more, while the tracer learns their names.
 struct ProfileSpec {
-  // Step 0 chooses algorithms, 1 records what the untraced ones replay, 2 what those of the window do.
+  // Step 0 chooses algorithms, step 1 records what untraced steps replay, step 2 what those of the window replay.
   static constexpr std::int64_t kEarliestStep = 3;
 
   std::int64_t first_step = 0;
@@ -75,15 +75,16 @@ struct RunSpec {
   Device device = Device::cpu;
   std::string hardware = "host";  // the peak that MFU and memory checks use: a file of workloads/hardware, or host
   Precision precision = Precision::fp32;
-  Fp8Scaling fp8_scaling = Fp8Scaling::delayed;              // current: of precision fp8
-  std::int64_t fp8_amax_history = 16;                        // steps that delayed scaling looks back; of precision fp8
-  Fp8Accumulation fp8_accumulation = Fp8Accumulation::full;  // not full: of precision fp8 on a GPU
-  Rounding rounding = Rounding::nearest;                     // stochastic: of bf16 weights only
-  Bf16Weights bf16_weights = Bf16Weights::cast;              // kept: of precision bf16 or fp8 with rounding nearest
-  LogitsType logits = LogitsType::compute;                   // fp32: of precision bf16 or fp8
+  Fp8Scaling fp8_scaling = Fp8Scaling::delayed;  // current: with precision fp8
+  // steps that delayed scaling looks back; with precision fp8
+  std::int64_t fp8_amax_history = 16;
+  Fp8Accumulation fp8_accumulation = Fp8Accumulation::full;  // not full: with precision fp8 on a GPU
+  Rounding rounding = Rounding::nearest;                     // stochastic: only for bf16 weights
+  Bf16Weights bf16_weights = Bf16Weights::cast;              // kept: with precision bf16 or fp8 and rounding nearest
+  LogitsType logits = LogitsType::compute;                   // fp32: with precision bf16 or fp8
   EmbeddingKind embedding = EmbeddingKind::lookup;
-  bool fused_qkv = true;  // query, key and value are one product and one buffer, where a policy places them alike
-  bool fused_mlp = true;  // of a gated dense block so are gate and up
+  bool fused_qkv = true;  // query, key and value are one product and one buffer, if a policy gives them the same place
+  bool fused_mlp = true;  // so are gate and up of a gated dense block
   AttentionKind attention = AttentionKind::flash;
   AttentionChoice attention_kernel = AttentionChoice::automatic;  // cuda, with attention: flash
   std::string remat = "none";                                     // a policy of remat_policy.h, or custom
@@ -93,7 +94,7 @@ struct RunSpec {
   std::int64_t global_batch = 0;  // sequences of a step over all devices
   std::int64_t grad_accum = 1;    // microbatches of a step
   std::int64_t steps = 10;
-  std::int64_t training_steps = 0;  // of the whole training that this run stands for, 0: not said
+  std::int64_t training_steps = 0;  // of the whole training that this run stands for, 0: not given
   std::int64_t trace_steps = 0;     // further steps, after the timed ones: traced, not timed (trace_record.h)
   ProfileSpec profile;
   std::int64_t seed = 1234;
@@ -101,16 +102,16 @@ struct RunSpec {
   std::int64_t memory_limit_bytes = 0;   // per device, 0: no limit
   std::int64_t loss_chunk_tokens = 512;  // rows of logits held at once: as fast as 1024, with half the memory
   std::int64_t fsdp_prefetch = 1;        // layers gathered ahead and reduced behind, 0: no overlap, least memory
-  // Of gradients, in one all-reduce at most; 0: a layer's, whatever their size.
+  // The most bytes of gradients in one all-reduce; 0: those of a layer, whatever their size.
   std::int64_t all_reduce_combine_bytes = 0;
-  std::int64_t pipeline_chunks = 1;  // of layers, to each stage of pp; above 1 the schedule is interleaved
-  // Of a model that drops no token, with ep: rows for each rank's experts, over their even share. A token that finds
-  // none ends the run.
+  std::int64_t pipeline_chunks = 1;  // chunks of layers in each stage of pp; above 1 the schedule is interleaved
+  // For a model that drops no token, with ep: rows for each rank's experts, relative to their even share. A token
+  // without a row ends the run.
   double expert_buffer_factor = 2.0;
-  bool device_graphs = true;  // cuda: a step (scan: a layer) is one graph and not hundreds of launches
-  bool deterministic = true;  // cuda: equal bits with every repetition; false: faster where that costs
+  bool device_graphs = true;  // cuda: a step (scan: a layer) is one graph instead of hundreds of launches
+  bool deterministic = true;  // cuda: equal bits in every repetition; false: faster where that takes time
   Task task = Task::pretrain;
-  LoraSpec lora;  // used with task lora alone
+  LoraSpec lora;  // used only with task lora
   DropoutSpec dropout;
   DataSpec data;
   OptimizerSpec optimizer;
@@ -119,7 +120,7 @@ struct RunSpec {
 
   constexpr bool traces() const { return trace_steps > 0 || profile.steps > 0; }
   constexpr bool packs_documents() const { return data.packing == Packing::documents; }
-  // Otherwise each has a loss.
+  // Otherwise every token has a loss.
   constexpr bool counts_targets() const {
     return trains() && (task == Task::sft || data.kind == DataKind::instruction || packs_documents());
   }

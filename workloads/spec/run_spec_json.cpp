@@ -35,7 +35,7 @@ void take(const Json& json, const std::string& prefix, std::string FieldDifferen
   }
 }
 
-// What is equal on both sides, which is nearly all, never becomes text. Numbers do: 0.0 and -0.0 are equal.
+// Equal values, which nearly all are, never become text. Numbers do, because 0.0 and -0.0 compare equal.
 void compare(const Json& left, const Json& right, const std::string& prefix, Differences& out) {
   if (left == right && left.is_primitive() && !left.is_number_float()) return;
   if (!left.is_object() || !right.is_object() || left.empty() || right.empty()) {
@@ -94,7 +94,7 @@ std::string without_quotes(const std::string& json_value) {
 }
 
 std::vector<FieldDifference> difference(const RunSpec& left, const RunSpec& right) {
-  if (&left == &right) return {};  // attempts of one cell share theirs
+  if (&left == &right) return {};  // attempts of one cell share their spec
   Differences all;
   compare(fields_to_json(left, Written::whole), fields_to_json(right, Written::whole), "", all);
   std::vector<FieldDifference> out;

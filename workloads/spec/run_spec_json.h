@@ -1,4 +1,4 @@
-// RunSpec and ModelSpec to and from JSON text. Text in and out, so that users need not include the JSON library.
+// Converts RunSpec and ModelSpec to and from JSON text, so that users need not include the JSON library.
 #pragma once
 
 #include <string>
@@ -18,13 +18,14 @@ struct RunSpec;
 std::string canonical_json(const RunSpec& spec);
 std::string canonical_json(const ModelSpec& spec);
 
-// The same of what the counts of a dry walk depend on (Field::uncounted): runs with equal text have equal counts.
+// The same with only the fields that the counts of a dry walk depend on (Field::uncounted): runs with equal text have
+// equal counts.
 std::string counted_json(const RunSpec& spec);
 
 // Reads a whole, resolved run.json. Throws SpecError: not JSON, unknown or missing key, wrong type, out of range, or a
 // combination that validate() rejects.
 RunSpec parse_run_json(std::string_view text);
-// The same of a model alone, which no combination is asked of.
+// The same for a model alone, without checks across fields.
 ModelSpec parse_model_json(std::string_view text);
 
 struct FieldDifference {
@@ -45,7 +46,7 @@ std::vector<FieldDifference> difference(const RunSpec& left, const RunSpec& righ
 // Every field of the canonical JSON as "dotted.name", JSON value.
 std::vector<std::pair<std::string, std::string>> flat_fields(const RunSpec& spec);
 
-// A JSON value of flat_fields or difference as people write it: text without its quotes.
+// A JSON value of flat_fields or difference in readable form: text without its quotes.
 std::string without_quotes(const std::string& json_value);
 
 }  // namespace perfbench::spec

@@ -1,5 +1,5 @@
-// result.json: what the engine itself says about a whole run. The harness's own verdict on an attempt (state, signal,
-// times) is harness/evidence/attempt.h.
+// result.json: what the engine itself reports about a whole run. The harness's own judgement of an attempt (state,
+// signal, times) is harness/evidence/attempt.h.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace perfbench::spec {
 
-// What one rank of a run of several took.
+// The memory of one rank in a run of several.
 struct RankMemory {
   std::int64_t rank = 0;
   MemoryPeaks peak;
@@ -32,13 +32,13 @@ struct RankMemory {
 // The result of an evaluation. In a data set of choices, each candidate of a question is a row, and only the right ones
 // count in the likelihoods.
 struct EvaluationResult {
-  std::int64_t rows = 0;       // scored; 0: there was no evaluation
-  std::int64_t questions = 0;  // of a data set of choices
-  std::int64_t tokens = 0;     // that the likelihoods are of
-  double nll_sum = 0;          // negative log-likelihood, nats; NaN or infinite of a model that diverged
+  std::int64_t rows = 0;       // rows scored; 0: there was no evaluation
+  std::int64_t questions = 0;  // in a data set of choices
+  std::int64_t tokens = 0;     // that the likelihoods cover
+  double nll_sum = 0;          // negative log-likelihood, nats; NaN or infinite if the model diverged
   double perplexity = 0;       // exp(nll_sum / tokens)
-  // Share of the rows all of whose targets are greedy choices, or of the questions whose right candidate is the
-  // likeliest. A tie is not right.
+  // The share of rows whose targets are all greedy choices, or of questions whose right candidate is the likeliest. A
+  // tie does not count.
   double accuracy = 0;
 
   template <class Self, class F>
@@ -52,7 +52,8 @@ struct EvaluationResult {
   }
 };
 
-// result.json: how the engine itself says a run ended. Absent after a crash. Memory is that of the rank that took most.
+// result.json: how the engine itself says that a run ended. It is absent after a crash. Memory is that of the rank that
+// took the most.
 struct RunSummary {
   std::string status;  // ok, input_error, infeasible, out_of_memory, failed
   std::string message;
@@ -61,13 +62,13 @@ struct RunSummary {
   MemoryPeaks peak;
   std::int64_t arena_bytes = 0;
   std::int64_t resident_bytes = 0;  // peak resident set of the process
-  bool emulated = false;            // the precision is computed by conversion, the chip has no such units
-  FlopCounts flops;                 // of a rank, mean over them
+  bool emulated = false;            // the precision is computed by conversion, because the chip has no units for it
+  FlopCounts flops;                 // of a rank; mean over ranks
   std::vector<AxisTraffic> traffic;
   std::int64_t parameters = 0;
   std::int64_t matmul_parameters = 0;
-  std::vector<AttentionKernel> attention_kernels;  // each direction once; none where no choice is made: on a CPU
-  std::vector<RankMemory> ranks;                   // of several, in their order
+  std::vector<AttentionKernel> attention_kernels;  // each direction once; empty if there is no choice, as on a CPU
+  std::vector<RankMemory> ranks;                   // of several ranks, in their order
   EvaluationResult evaluation;
   CheckpointCosts checkpoint;
 

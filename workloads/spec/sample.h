@@ -1,5 +1,5 @@
-// One number that a training program said about its steps: a line of samples.jsonl, which perfbench-adapter writes.
-// A program has no phases that sum to a step, as a StepRecord has, so a sample claims no more than was printed.
+// One number that a training program reported about its steps: a line of samples.jsonl, which perfbench-adapter writes.
+// A program has no phases that add up to a step, as a StepRecord has, so a sample claims no more than was printed.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 namespace perfbench::spec {
 
 // per_step: the value of one step. window_mean: a mean over the last `covers` steps. The other two average over steps
-// that earlier samples averaged too, so they are never samples of a distribution: only the last one of a run is kept.
+// that earlier samples averaged too, so they are not samples of a distribution, and only the last one of a run is kept.
 enum class SampleKind { per_step, window_mean, since_start_mean, ema };
 template <>
 struct EnumNames<SampleKind> {
@@ -20,17 +20,19 @@ struct EnumNames<SampleKind> {
       std::pair{SampleKind::since_start_mean, "since_start_mean"}, std::pair{SampleKind::ema, "ema"}};
 };
 
-// What a program computes of itself by its own formula (tokens/s, FLOP/s, MFU) is a claim. Its metric has this prefix.
+// A value that a program computes about itself by its own formula (tokens/s, FLOP/s, MFU) is a claim. Its metric has
+// this prefix.
 inline constexpr std::string_view kStatedPrefix = "stated.";
 
 struct Sample {
   std::string metric;       // ends in its unit, as in metric_catalog.h: step_time_s
   std::int64_t step = 0;    // by the program's own count
-  std::int64_t covers = 1;  // steps that the value is a mean over; 0: the program does not say
+  std::int64_t covers = 1;  // number of steps that the value averages; 0: the program does not tell
   double value = 0;         // may be NaN or infinite
   SampleKind kind = SampleKind::per_step;
-  std::int64_t rank = 0;                   // that printed it, if its prefix says so
-  double resolution = 0;                   // the step between two values that the program could print; 0: fine
+  std::int64_t rank = 0;  // rank that printed it, if its prefix tells
+  // the difference between two adjacent values that the program could print; 0: fine
+  double resolution = 0;
   std::optional<std::int64_t> at_ns = {};  // monotonic time at which its line arrived
 
   bool operator==(const Sample&) const = default;

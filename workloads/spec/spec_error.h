@@ -17,7 +17,7 @@ class SpecError : public std::runtime_error {
   std::string pointer_;
 };
 
-// The text is no JSON at all: cut off or damaged, where any other SpecError is about what it says.
+// The text is not JSON: it was cut off or damaged. Any other SpecError is about its content.
 class NotJson : public SpecError {
  public:
   using SpecError::SpecError;

@@ -32,7 +32,7 @@ const char* read_number(const char* begin, const char* end, double minimum, doub
   const auto [next, error] = std::from_chars(begin, end, out);
   if (error != std::errc()) return nullptr;
   const auto number = static_cast<double>(out);
-  if (!std::isfinite(number)) return nullptr;  // "inf" is a number to from_chars, and not to JSON
+  if (!std::isfinite(number)) return nullptr;  // from_chars accepts "inf", but JSON does not
   return number >= minimum && number <= maximum ? next : nullptr;
 }
 
@@ -85,8 +85,8 @@ bool LineLayout::read(std::string_view line) const {
   return std::string_view(at, static_cast<std::size_t>(end - at)) == after_;
 }
 
-// Two layouts: with every field, and without those that are omitted at their default. They are one where no field is
-// ever omitted.
+// Two layouts: one with every field, and one without those that are omitted at their default. They are the same if no
+// field is ever omitted.
 std::vector<LineLayout> line_layouts(const FieldTable& table, void* record) {
   std::vector<LineLayout> layouts;
   std::string last_example;

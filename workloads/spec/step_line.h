@@ -1,6 +1,6 @@
-// Reads steps.rank<R>.jsonl quickly. Our own writer's lines differ only in their numbers, so a line is compared with
-// the text between the numbers, which is taken from the writer itself; any other line goes to the general parser, whose
-// answer, error or not, is then the answer. Include in .cpp files only: it pulls in the JSON library.
+// Reads steps.rank<R>.jsonl quickly. Lines of our own writer differ only in their numbers, so a line is compared with
+// the text between the numbers, which comes from the writer itself. Any other line goes to the general parser, whose
+// result or error counts. Include in .cpp files only: it pulls in the JSON library.
 #pragma once
 
 #include <cstdint>
@@ -14,20 +14,20 @@
 
 namespace perfbench::spec {
 
-// A number of a record.
+// A number in a record.
 struct LinePlace {
   std::vector<std::string> path;
   Field field;
   std::variant<std::int64_t*, double*> target;
 };
 
-// One set of keys that lines have, and where their numbers go.
+// The lines with one set of keys, and where their numbers go.
 class LineLayout {
  public:
-  // `example` is the writer's line for the places. Throws std::logic_error if it has other numbers than these.
+  // `example` is the writer's line for the places. Throws std::logic_error if its numbers are not these.
   LineLayout(std::vector<LinePlace> places, std::string_view example);
 
-  // Whether the line is of this layout. Targets may have changed even if it is not.
+  // Whether the line has this layout. Targets may have changed even if it has not.
   bool read(std::string_view line) const;
 
  private:
@@ -41,10 +41,10 @@ class LineLayout {
   std::string after_;  // text behind the last number
 };
 
-// The layouts of a record whose fields are numbers, and where in `record` these go.
+// The layouts of a record whose fields are numbers; the numbers go to their places in `record`.
 std::vector<LineLayout> line_layouts(const FieldTable& table, void* record);
 
-// Record: numbers only, with fields().
+// Record: a struct with fields() that are all numbers.
 template <class Record>
 class RecordLineReader {
  public:

@@ -23,25 +23,27 @@ struct StepRecord {
   std::int64_t optimizer_ns = 0;
   std::int64_t other_ns = 0;
   std::int64_t tokens = 0;  // of all ranks
-  // Mean cross-entropy in nats over all ranks' tokens that have a loss (Task), 0 where none has; NaN or infinite in a
-  // run that diverged.
+  // Mean cross-entropy in nats over all ranks' tokens that have a loss (Task), 0 if none has; NaN or infinite in a run
+  // that diverged.
   double loss = 0;
-  double grad_norm = 0;  // global, before clipping; may be no finite number either (finiteness.h)
+  double grad_norm = 0;  // global, before clipping; it may also be NaN or infinite (finiteness.h)
   double learning_rate = 0;
   std::int64_t probe_ns = 0;  // time of the fixed noise-probe loop run before the step, outside wall_ns
   MemoryPeaks peak;
   std::int64_t bubble_ns = 0;
-  // Of models with experts, over all their layers and the sequences of all ranks.
+  // For models with experts, over all their layers and the sequences of all ranks.
   double balance_loss = 0;  // the auxiliary loss, mean over sequences, before its weight
-  // Choices of a sequence's busiest expert over an equal share of them, mean over sequences and layers: 1 is even.
+  // Choices of a sequence's busiest expert relative to an equal share of them, mean over sequences and layers: 1 is
+  // even.
   double expert_load = 0;
   std::int64_t dropped_choices = 0;
-  // Where not every token of the batch is trained on; 0 of both: not recorded.
+  // For runs that do not train on every token of the batch; both 0: not recorded.
   std::int64_t loss_tokens = 0;
   std::int64_t padding_tokens = 0;
-  // 1: of a profile's window (ProfileSpec), or the step before it in which its recordings were made; in no timing.
+  // 1: in a profile's window (ProfileSpec), or in the preceding step that made its recordings; excluded from all
+  // timings.
   std::int64_t traced = 0;
-  std::int64_t checkpoint_ns = 0;  // for which the step waited for a checkpoint
+  std::int64_t checkpoint_ns = 0;  // time that the step waited for a checkpoint
 
   template <class Self, class F>
   static void fields(Self& self, F&& f) {

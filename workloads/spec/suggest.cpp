@@ -6,7 +6,7 @@
 namespace perfbench::spec {
 namespace {
 
-constexpr std::size_t kLongestWord = 200;  // the table is quadratic; nobody misspells a longer key
+constexpr std::size_t kLongestWord = 200;  // the table is quadratic; a longer key is not a typing error
 
 // Optimal string alignment distance.
 std::size_t edit_distance(std::string_view a, std::string_view b) {

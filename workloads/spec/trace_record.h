@@ -1,12 +1,12 @@
-// What an engine writes of its traced steps and the harness reads: trace.rank<R>.jsonl, one TraceEvent a line, in the
-// order in which the events were recorded, then one TraceEnd. A file without that last line was cut off.
+// The trace of an engine's traced steps: trace.rank<R>.jsonl, one TraceEvent a line, in the order in which the events
+// were recorded, then one TraceEnd. A file without that last line was cut off.
 //
 // Every rank has host lanes (device kHostDevice: lane 0 is the thread that runs the schedule, lane 1 the one that runs
 // its collectives, from lane 2 on markers by thread) and, on a GPU, one lane per stream of its device. Spans of a host
 // lane nest. All times of a rank, and of all ranks of a node, are by one monotonic clock.
 //
-// What executed: kernel, copy, memset and collective. An op executed by itself too, unless its rank has events of a
-// device: then it is its submission, and what it submitted is found by correlation.
+// Events that execute work: kernel, copy, memset and collective. An op executes its own work too, unless its rank has
+// events of a device: then it only submits work, which is found by correlation.
 #pragma once
 
 #include <array>
@@ -19,16 +19,16 @@ namespace perfbench::spec {
 
 enum class TraceKind {
   step,        // one whole traced step; lane 0
-  phase,       // a TracePhase; the innermost one of a moment is the one that StepRecord counts it to
+  phase,       // a TracePhase; StepRecord counts each moment to the innermost one
   range,       // a part of the model: "embedding", "layers.3", "head", "recompute"
   op,          // an operation, named by TraceOp
   collective,  // a collective while it runs: "all_gather", "reduce_scatter", "all_reduce"
-  submit,      // handing a collective over; its correlation is the collective's
+  submit,      // the submission of a collective; its correlation is the collective's
   host_call,   // a call of the device's programming interface: "cudaLaunchKernel"
   kernel,      // on a device
   copy,
   memset,
-  marker  // a range by which a library names what it does (NVTX): "NCCL: ncclAllGather"
+  marker  // a range with which a library names its work (NVTX): "NCCL: ncclAllGather"
 };
 template <>
 struct EnumNames<TraceKind> {
@@ -45,8 +45,8 @@ struct EnumNames<TraceKind> {
                                      std::pair{TraceKind::marker, "marker"}};
 };
 
-// The phases of a step. `other` is what no span of a phase covers; it has none itself.
-// bubble: a stage of a pipeline waits for its neighbour.
+// The phases of a step. `other` is the time that no phase span covers; it has no span itself. bubble: a stage of a
+// pipeline waits for its neighbour.
 enum class TracePhase { other, data, forward, backward, exposed_comm, bubble, optimizer };
 template <>
 struct EnumNames<TracePhase> {
@@ -59,7 +59,7 @@ struct EnumNames<TracePhase> {
                                      std::pair{TracePhase::optimizer, "optimizer"}};
 };
 
-// The operations of engine/ops/ops.h. The names are the engine's own and the keys by which a reader sorts time.
+// The operations of engine/ops/ops.h. The names are the engine's own, and readers sort time by them.
 enum class TraceOp {
   matmul,
   bias_backward,
@@ -69,18 +69,18 @@ enum class TraceOp {
   rope,
   attention_forward,
   attention_backward,
-  relative_bias_forward,  // of distances, before attention
+  relative_bias_forward,  // by distance, before attention
   relative_bias_backward,
   activation_forward,
   activation_backward,
   embedding_forward,
   embedding_backward,
-  one_hot,  // rows that an embedding's products read
+  one_hot,  // the rows that an embedding's products read
   cross_entropy,
-  cross_entropy_part,  // by a rank that has a part of the vocabulary
+  cross_entropy_part,  // on a rank that has a part of the vocabulary
   cross_entropy_whole,
-  score,          // of completions, where nothing is learned
-  route_forward,  // of tokens to experts
+  score,          // of completions, in an evaluation
+  route_forward,  // routes tokens to experts
   route_backward,
   dispatch,
   combine,
@@ -93,7 +93,7 @@ enum class TraceOp {
   sum_parts,
   cast,           // a copy to another type
   quantize,       // to 8 bits, with a scale
-  update_scales,  // of that, at the end of a step
+  update_scales,  // of these scales, at the end of a step
   fill_normal,
   sum,
   sum_of_squares,
@@ -146,7 +146,7 @@ struct EnumNames<TraceOp> {
                                      std::pair{TraceOp::read_f64, "read_f64"}};
 };
 
-// The kind of an operation's span.
+// The kind of span that an operation has.
 constexpr TraceKind trace_kind(TraceOp op) {
   switch (op) {
     case TraceOp::copy:
@@ -168,16 +168,16 @@ struct TraceEvent {
   std::int64_t rank = 0;
   std::int64_t step = 0;
   TraceKind kind = TraceKind::op;
-  std::string name;         // of the engine; empty for device work that no span of it is known to have submitted
+  std::string name;         // from the engine; empty for device work that no known span has submitted
   std::string kernel_name;  // demangled
-  std::string axis;         // of a collective: mesh axes and level, as AxisTraffic
-  std::string phase;        // TracePhase in which work was recorded that a later call replayed; empty elsewhere
+  std::string axis;         // for a collective: mesh axes and level, as in AxisTraffic
+  std::string phase;        // for replayed work, the TracePhase in which it was recorded; otherwise empty
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
   std::int64_t device = kHostDevice;
-  std::int64_t lane = 0;         // of the host: a thread; of a device: a stream
-  std::int64_t correlation = 0;  // joins a submission or call with what it started; 0 for none
-  std::int64_t bytes = 0;        // copies, memsets and collectives: of the full buffer
+  std::int64_t lane = 0;         // on the host: a thread; on a device: a stream
+  std::int64_t correlation = 0;  // joins a submission or call with the work that it started; 0: none
+  std::int64_t bytes = 0;        // for copies, memsets and collectives: size of the full buffer
 
   template <class Self, class F>
   static void fields(Self& self, F&& f) {
@@ -198,15 +198,15 @@ struct TraceEvent {
   }
 };
 
-// The last line.
+// The last line of a trace.
 struct TraceEnd {
   std::int64_t version = TraceEvent::kVersion;
   std::int64_t rank = 0;
   std::int64_t steps = 0;            // traced
-  std::int64_t events = 0;           // lines above
-  std::int64_t buffers = 0;          // of memory that were filled and written
-  std::int64_t dropped_records = 0;  // that found no room: a trace with any is not whole
-  bool executed_singly = false;      // each operation by itself, where timed steps replay recordings (CUDA graphs)
+  std::int64_t events = 0;           // lines above this one
+  std::int64_t buffers = 0;          // buffers of memory that were filled and written
+  std::int64_t dropped_records = 0;  // records that found no room: with any, the trace is incomplete
+  bool executed_singly = false;      // operations ran one by one, although timed steps replay recordings (CUDA graphs)
 
   template <class Self, class F>
   static void fields(Self& self, F&& f) {

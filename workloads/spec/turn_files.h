@@ -1,7 +1,7 @@
-// How a harness lets an engine take its steps one at a time, so that two engines can take turns: a folder of FIFOs,
+// How a harness lets an engine take its steps one at a time, so that two engines can alternate: a folder of FIFOs,
 // given to `perfbench-engine run --turns FOLDER`. Before each step, and once more before it ends, every rank writes a
-// byte into `asks` and sleeps until it has read a byte from its own `go.RANK`. Both sides open them for reading and
-// writing, so that nobody waits for the other to open.
+// byte to `asks` and sleeps until it has read a byte from its own `go.RANK`. Both sides open the FIFOs for reading and
+// writing, so that neither waits for the other to open them.
 #pragma once
 
 #include <cstdint>

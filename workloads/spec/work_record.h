@@ -1,4 +1,4 @@
-// What a step computes and sends: FLOPs by part, traffic by mesh axis, and the kernels of its attention.
+// The work and traffic of a step: FLOPs by part, bytes sent by mesh axis, and the kernels of its attention.
 #pragma once
 
 #include <array>
@@ -17,8 +17,9 @@ struct FlopCounts {
   std::int64_t attention_score_flops = 0;
   std::int64_t feed_forward_flops = 0;
   std::int64_t unembedding_flops = 0;
-  std::int64_t rematerialised_flops = 0;  // executed a second time; not in the parts above
-  std::int64_t embedding_flops = 0;       // of products that could be a lookup (EmbeddingKind): no model's
+  std::int64_t rematerialised_flops = 0;  // recomputed; not included in the parts above
+  // of products that could be a lookup (EmbeddingKind); not part of the model's FLOPs
+  std::int64_t embedding_flops = 0;
 
   constexpr std::int64_t model_flops() const {
     return attention_projection_flops + attention_score_flops + feed_forward_flops + unembedding_flops;
@@ -43,16 +44,16 @@ inline void add(FlopCounts& to, const FlopCounts& counts) {
   FlopCounts::fields(to, [&](const Field&, std::int64_t& count) { count += *next++; });
 }
 
-// Of one step on one rank, by the axes and the level that it went along, as a matrix names them ("fsdp", "dcn_dp",
-// "dp+fsdp"), and by collective.
+// The traffic of one step on one rank, by axes and level, named as in a matrix ("fsdp", "dcn_dp", "dp+fsdp"), and by
+// collective.
 struct AxisTraffic {
   std::string axis;
   std::string collective;  // all_gather, reduce_scatter, all_to_all, all_reduce; send, receive
   std::int64_t messages = 0;
   std::int64_t payload_bytes = 0;  // size of the full (gathered, or to be reduced) buffers
   std::int64_t sent_bytes = 0;     // what a ring sends from this rank: (n-1)/n of payload, twice for all_reduce
-  // The host's waiting: for what was submitted before and for ranks that come later as well, in a receive for another
-  // stage to compute. 0 of a plan, and on a GPU, where streams wait and not the host.
+  // The time that the host waits: also for earlier submissions and for ranks that come later; in a receive, for another
+  // stage to compute. 0 in a plan, and on a GPU, where streams wait and not the host.
   std::int64_t exposed_ns = 0;
 
   template <class Self, class F>
@@ -73,18 +74,18 @@ struct EnumNames<AttentionDirection> {
                                      std::pair{AttentionDirection::backward, "backward"}};
 };
 
-// Whose kernels.
+// The owner of the kernels.
 enum class ComputedBy { cudnn, own };
 template <>
 struct EnumNames<ComputedBy> {
   static constexpr std::array kNames{std::pair{ComputedBy::cudnn, "cudnn"}, std::pair{ComputedBy::own, "own"}};
 };
 
-// Who computed flash attention on a GPU, in one direction.
+// The kernels that computed flash attention on a GPU, in one direction.
 struct AttentionKernel {
   AttentionDirection direction = AttentionDirection::forward;
   ComputedBy computed_by = ComputedBy::own;
-  std::string reason;  // why not cuDNN; empty where it did
+  std::string reason;  // why not cuDNN; empty if it did
 
   template <class Self, class F>
   static void fields(Self& self, F&& f) {

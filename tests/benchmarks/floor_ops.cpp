@@ -11,7 +11,7 @@
 namespace perfbench::engine {
 namespace {
 
-// Scratch that operands of any shape are taken from: real memory traffic, meaningless values.
+// Scratch memory for operands of any shape: real memory traffic, meaningless values.
 class Scratch {
  public:
   float* get(std::int64_t elements) {
@@ -28,7 +28,7 @@ void product(bool ta, bool tb, std::int64_t m, std::int64_t n, std::int64_t k, c
   dnnl_sgemm(ta ? 'T' : 'N', tb ? 'T' : 'N', m, n, k, 1.0F, a, ta ? m : k, b, tb ? k : n, beta, c, n);
 }
 
-// What it leaves out it is not asked for, or costs nothing: parts of a vocabulary, experts, single numbers.
+// Operations that it leaves out are not called or cost nothing: parts of a vocabulary, experts, single numbers.
 class FloorOps final : public DryOps {
  private:
   void do_matmul(const MatmulArgs& args) override {

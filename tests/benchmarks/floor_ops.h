@@ -1,6 +1,7 @@
-// The least a step can cost on this machine: the schedule of the engine, walked with operations that do only what no
-// implementation can avoid. Every matrix product at its shape by oneDNN, the optimizer's sweep over its states, and one
-// pass over the operands of everything else, with the exponentials of the softmaxes and activations.
+// The least time that a step can take on this machine: the schedule of the engine, walked with operations that do only
+// what no implementation can avoid. These are every matrix product at its shape by oneDNN, the optimizer's pass over
+// its states, and one pass over the operands of everything else, with the exponentials of the softmaxes and
+// activations.
 #pragma once
 
 #include <memory>

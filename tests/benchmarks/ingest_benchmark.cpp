@@ -1,5 +1,5 @@
 // How many step rows a second ingest takes in, from run directories on disk to committed rows. The store is meant to
-// hold 10^8 of them; the aim is 10^5 a second on one core.
+// hold 10^8 of them; the goal is 10^5 a second on one core.
 #include <benchmark/benchmark.h>
 
 #include "harness/store/attempts/ingest.h"
@@ -68,7 +68,7 @@ void parse_a_step_line_by_the_general_parser(benchmark::State& state) {
 }
 BENCHMARK(parse_a_step_line_by_the_general_parser);
 
-// An array of range(0) objects, which others may have written: time in proportion to their number.
+// An array of range(0) objects, which other programs may have written: the time must be proportional to their number.
 void parse_many_objects(benchmark::State& state) {
   std::string text = "[{\"a\":1}";
   for (std::int64_t i = 1; i < state.range(0); ++i) text += ",{\"a\":1}";

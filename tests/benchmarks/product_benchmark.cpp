@@ -1,7 +1,7 @@
-// How near the products of a training step come to the machine's fused multiply-adds, and whether fewer and larger ones
-// come nearer: llama-110m's shapes at a step's tokens (256 and 1,024), by the library's sgemm and by the engine's
-// provider, with the projections that read one input apart and joined. A markdown table; each round takes all that a
-// line compares, one after the other, caches emptied between.
+// How near the products of a training step come to the rate of the machine's fused multiply-adds, and whether fewer and
+// larger products come nearer: llama-110m's shapes at a step's tokens (256 and 1,024), with the library's sgemm and
+// with the engine's provider; projections that read one input are measured separately and joined. Prints a markdown
+// table. Each round measures everything that a line compares, one after the other, with caches emptied in between.
 //
 // usage: product_benchmark [ROUNDS [TOKENS]...]
 #include <dnnl.h>
@@ -45,7 +45,7 @@ constexpr Projection kProjections[] = {{"query, key, value", 3, 768, 768},
                                        {"down", 1, 768, 2048},
                                        {"logits", 1, 32000, 768}};
 
-// Multiply-adds that depend on nothing but registers, FLOP/s of all threads.
+// Multiply-adds that depend only on registers: FLOP/s of all threads.
 double fma_rate() {
   constexpr int kChains = 12;
   constexpr std::int64_t kTurns = 1'000'000;
@@ -53,7 +53,7 @@ double fma_rate() {
   const auto begin = std::chrono::steady_clock::now();
 #pragma omp parallel reduction(+ : sink)
   {
-    volatile float unknown = 1.0F;  // or the compiler would compute all this, or equal chains once
+    volatile float unknown = 1.0F;  // otherwise the compiler would compute all this, or equal chains only once
     Vec chains[kChains];
     for (int i = 0; i < kChains; ++i) chains[i] = splat(unknown * static_cast<float>(i));
     const Vec factor = splat(unknown * 0.999F);
@@ -65,7 +65,7 @@ double fma_rate() {
     for (const auto& v : chains) sink += v[0];
   }
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
-  if (sink == 0) fmt::print("\n");  // keeps the sums
+  if (sink == 0) fmt::print("\n");  // keeps the sums alive
   return 2.0 * kChains * kLanes * kTurns * omp_get_max_threads() / seconds.count();
 }
 
@@ -83,7 +83,7 @@ class Operands {
         y_(size(tokens * p.parts * p.width), 0.5F),
         w_(size(p.parts * p.width * p.inputs), 0.5F) {}
 
-  // The products of one pass over `parts` of `width`: the projection's own, or one of their sum.
+  // The products of one pass over `parts` of `width`: the projection's own, or one for their sum.
   template <class Sgemm>
   void multiply(Pass pass, std::int64_t parts, Sgemm&& sgemm) {
     const std::int64_t width = p_.parts * p_.width / parts;
@@ -182,7 +182,7 @@ class Bench {
   }
 
   int rounds_;
-  std::vector<float> others_;  // what a step reads and writes between two products
+  std::vector<float> others_;  // stands for what a step reads and writes between two products
 };
 
 }  // namespace

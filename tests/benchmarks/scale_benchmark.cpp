@@ -1,10 +1,10 @@
 // Whether a store of years answers as fast as one of a day.
 //
 //   scale_benchmark fill DB [RUNS STEPS [SEED]]    makes one (100000 attempts with 10000000 steps)
-//   scale_benchmark measure DB                     times what people wait for, five times each
+//   scale_benchmark measure DB                     times the queries that people wait for, five times each
 //
-// Goals, on two cores, of 1000000 attempts with 100000000 steps: the screen of 2000 series in 10 s, any other query in
-// 0.2 s. How fast rows come in is ingest_benchmark.
+// Goals, on two cores, for 1000000 attempts with 100000000 steps: the screen of 2000 series in 10 s, any other query in
+// 0.2 s. ingest_benchmark measures how fast rows are taken in.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -36,7 +36,7 @@ double processor_s() {
   return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
 }
 
-// `work` returns how much it found. A connection of its own each time, as a command has.
+// `work` returns how much it found. Each time uses a new connection, as a command does.
 void time_query(const char* name, const std::filesystem::path& path,
                 const std::function<std::size_t(const Connection&)>& work) {
   std::vector<double> wall_s;

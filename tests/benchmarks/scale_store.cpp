@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 
 constexpr double kNightlyFraction = 0.73;
 constexpr std::int64_t kMachines = 4;
-constexpr std::int64_t kSeriesByHand = 10;  // every tenth cell is swept by hand, too
+constexpr std::int64_t kSeriesByHand = 10;  // every tenth cell is also swept by hand
 constexpr std::int64_t kSecondsADay = 86'400;
 constexpr std::int64_t kFirstDay_s = 1'735'689'600;  // 2025-01-01T00:00:00Z
 
@@ -39,7 +39,7 @@ std::string utc(std::int64_t seconds) {
 }
 
 struct Series {
-  std::int64_t template_key = 0;  // its attempt that was ingested
+  std::int64_t template_key = 0;  // its ingested attempt
   double sd = 0.01;               // of the log of one run's step time
   double shift_log = 0;           // in the last quarter of the nights
 };
@@ -53,7 +53,7 @@ class Filler {
   }
 
   void fill() {
-    // The file is thrown away if this fails, and nobody else reads it.
+    // The file is deleted if this fails, and nobody else reads it.
     for (const auto* pragma : {"journal_mode = DELETE", "journal_mode = OFF", "synchronous = OFF", "foreign_keys = OFF",
                                "locking_mode = EXCLUSIVE", "cache_size = -400000"}) {
       db_.execute(std::string("PRAGMA ") + pragma);
@@ -74,7 +74,7 @@ class Filler {
   }
 
  private:
-  // Night 0: a real run directory for each cell of both matrices; those of "by-hand" are runs of the nightly one, too.
+  // Night 0: a real run directory for each cell of both matrices; those of "by-hand" are also runs of the nightly one.
   void ingest_templates() {
     for (std::int64_t i = 0; i < how_.series; ++i) nightly_.push_back(ingest_template("nightly", i));
     for (std::int64_t i = 0; i < how_.series; i += kSeriesByHand) by_hand_.push_back(ingest_template("by-hand", i));
@@ -140,7 +140,7 @@ class Filler {
     copy_templates();
   }
 
-  // Rows of every table of attempts: the template's, with what the batch says in place of its own.
+  // Copies rows of every table of attempts from the template, with the batch's values in place of its own.
   void copy_templates() {
     const std::string time = "CAST(t.wall_ns * b.factor AS INTEGER) + (b.jitter_ns * (t.step + 1)) % 100003";
     copy("attempts", {{"attempt_key", "b.attempt_key"},
@@ -204,7 +204,7 @@ class Filler {
       }
     }
     record_findings(db_, findings, "perfbench nightly", utc(kFirstDay_s + nights_ * kSecondsADay));
-    // All but those of the last month were judged.
+    // All but those of the last month have been judged.
     db_.execute(
         fmt::format("INSERT INTO alert_events (alert_key, from_state, to_state, author, reason, at_utc) "
                     "SELECT alert_key, 'open', 'fixed', 'ada', 'reverted', '{}' FROM alerts "

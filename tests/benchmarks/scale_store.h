@@ -1,4 +1,4 @@
-// A store as large as years of use make it, through the real schema.
+// A store as large as after years of use, in the real schema.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@ struct ScaleStore {
   std::uint64_t seed = 1;
 };
 
-// Fills a new database. Of the attempts, 73 % are nights of the matrix "nightly", every cell once; the rest are in one
-// sweep a day, of the matrix "by-hand". Every series has its own level and noise, every hundredth one step upwards.
-// What a night looks like is ingested from a real run directory for each cell; all other attempts are copies with other
-// numbers. The same parameters give the same database. Throws InputError when `path` exists.
+// Fills a new database. 73 % of the attempts are nights of the matrix "nightly", every cell once; the rest are in one
+// sweep a day, of the matrix "by-hand". Every series has its own level and noise, and every hundredth one a step
+// upwards. For each cell, a real run directory is ingested as the template of a night; all other attempts are copies
+// with other numbers. The same parameters give the same database. Throws InputError if `path` exists.
 void fill_scale_store(const std::filesystem::path& path, const ScaleStore& how);
 
 }  // namespace perfbench::harness

@@ -1,6 +1,6 @@
-// Trains one step, or computes the step's floor, per line read: lets bench_engine.py alternate both with other engines
-// in one run. `step_worker engine|floor RUN_JSON` prints "ready {...}", then answers each line "step" with {"step_ns":
-// ...}.
+// Trains one step, or computes the step's floor, for each line that it reads, so that bench_engine.py can alternate
+// both with other engines in one run. `step_worker engine|floor RUN_JSON` prints "ready {...}", then answers each line
+// "step" with {"step_ns": ...}.
 #include <omp.h>
 
 #include <chrono>
@@ -22,8 +22,8 @@ namespace {
 using namespace perfbench;
 using namespace perfbench::engine;
 
-// OpenMP workers spin for some 20 ms after their last loop; the answer waits until they sleep, so that whoever is timed
-// next does not share its cores with them.
+// OpenMP workers spin for some 20 ms after their last loop. The answer waits until they sleep, so that the next
+// measurement does not share its cores with them.
 constexpr auto kSettle = std::chrono::milliseconds(50);
 
 void answer(const std::string& line) {

@@ -6,7 +6,7 @@ from pathlib import Path
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 
-# Of text and its background: WCAG 2.2, 1.4.3, level AA; the brightness of a colour as it defines it.
+# The contrast of text with its background: WCAG 2.2, 1.4.3, level AA; brightness of a colour as defined there.
 CONTRAST = """
 const brightness = (rgb) => {
   const [r, g, b] = rgb.map((v) => { v /= 255; return v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; });
@@ -35,7 +35,7 @@ for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
 return found;
 """
 
-# What a screen reader would say of each thing that can be used or looked at.
+# Finds controls and images for which a screen reader would have no name.
 NAMELESS = """
 const found = [];
 for (const element of document.querySelectorAll("button, input, a, summary, svg, [role=region], nav")) {
@@ -55,7 +55,7 @@ def start(width=1280, height=900, scheme="light"):
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     driver = webdriver.Chrome(service=Service("/usr/bin/chromedriver"), options=options)
-    # A window has a least width, an emulated screen has none.
+    # A window has a minimum width, an emulated screen has not.
     driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
                            {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False})
     driver.execute_cdp_cmd("Emulation.setEmulatedMedia",
@@ -81,7 +81,7 @@ def requests_since(driver):
 
 def open_address(driver, address):
     """What is asked for and said from here on is that page's."""
-    # The page before may still ask a server that has ended.
+    # The previous page may still be polling a server that has ended.
     driver.get("about:blank")
     requests_since(driver)
     driver.get_log("browser")

@@ -14,7 +14,7 @@ import program
 import program
 from program import HOSTILE, ONE_CELL, QUICKSTART, Server, perfbench
 
-# What people, engines and other machines name or say; what is left as it is has a grammar of its own.
+# Text that people, engines and other machines provide. Columns not listed here have a grammar of their own.
 SAID = {
     "sweeps": ("matrix",),
     "cells": ("matrix", "label"),
@@ -38,7 +38,7 @@ SAID = {
 WORDS_ALONE = {"environment_facts": "WHERE value GLOB '*[a-zA-Z]*' AND value NOT IN ('true', 'false')"}
 MOST_OF_A_KIND = 4  # of pages: runs, reports
 
-# What of a page somebody's text has made, or would make.
+# Parts of a page that foreign text has made, or would make.
 TAKEN = """
 const found = [];
 if (document.title === "taken") found.push("the title is taken");
@@ -100,7 +100,7 @@ class Hostile(unittest.TestCase):
         self.assertEqual(self.driver.execute_script(TAKEN), [], path)
         self.assertEqual(browser.asked_of_others(self.driver, server.url), [], path)
         status = self.driver.execute_script("return performance.getEntriesByType('navigation')[0].responseStatus")
-        if status == 200:  # of another the browser itself says so
+        if status == 200:  # for other codes the browser itself reports the error
             self.assertEqual(browser.errors_since(self.driver), [], path)
         links = self.driver.find_elements(By.CSS_SELECTOR, 'main a[href^="/"], #places a')
         return status, [link.get_dom_attribute("href") for link in links]

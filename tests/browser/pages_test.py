@@ -94,7 +94,7 @@ class Pages(unittest.TestCase):
         self.assertNotEqual(page.run(pixels), zoomed)
         canvas.send_keys("0")
         self.assertEqual(page.run(pixels), whole)
-        # Rows of 18 behind a scale of 18 and a lane's title of 20: the first one, in its middle.
+        # Rows of 18 behind a scale of 18 and a lane title of 20: the first row, in its middle.
         page.run("""
             const canvas = document.querySelector("canvas");
             const box = canvas.getBoundingClientRect();
@@ -120,7 +120,7 @@ class Pages(unittest.TestCase):
         self.assertEqual(up, sorted(up))
         header = "th[data-key=step_time_s]"
         self.assertEqual(page.driver.find_element(By.CSS_SELECTOR, header).get_attribute("aria-sort"), "ascending")
-        # By the keyboard alone: the button that was used has the focus still.
+        # By the keyboard alone: the button that was used still has the focus.
         page.driver.switch_to.active_element.send_keys(Keys.ENTER)
         self.assertEqual([float(text) for text in self.column(page, "step_time_s")], up[::-1])
         self.assertEqual(page.driver.find_element(By.CSS_SELECTOR, header).get_attribute("aria-sort"), "descending")

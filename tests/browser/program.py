@@ -9,14 +9,14 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PATIENCE_S = 120  # of a machine that does something else, too
+PATIENCE_S = 120  # on a machine that is also busy with something else
 
-# Text that wants to be markup, script, colours, another direction, a formula.
+# Text that tries to be markup, script, colours, another direction, a formula.
 HOSTILE = ("zq</script><script>document.title='taken'</script><img src=x onerror=\"document.title='taken'\">"
            "\"'`${zq}&lt;\u202egnp.exe\x1b[31m=cmd()|zq javascript:document.title='taken'")
 
 QUICKSTART = ROOT / "matrices/quickstart.yaml"
-# The quickstart's cell that takes least time.
+# The quickest cell of the quickstart.
 ONE_CELL = ("--only", "model=gpt-mini", "--only", "remat=none", "--only", "attention=flash")
 
 # Set by __main__.py.

@@ -69,7 +69,7 @@ class Serve(unittest.TestCase):
             self.assertTrue(self.texts("section[data-key=tensors] tbody tr"))
             said = " ".join(self.texts("main p"))
             self.assertIn(f"perfbench reproduce {name} --db ", said)
-            self.assertNotIn("not what this engine counts", said)  # what was counted is what was recorded
+            self.assertNotIn("not what this engine counts", said)  # the counts equal the recorded ones
             self.expect_harmless(server)
         finally:
             self.assertEqual(server.end(), 0)
@@ -110,7 +110,7 @@ class Serve(unittest.TestCase):
             boxes[1].send_keys(Keys.SPACE)  # the two last ones count
             self.assertEqual([box.is_selected() for box in boxes], [False, True, True])
             perfbench("sweep", QUICKSTART, *ONE_CELL, "--db", traced)
-            # By scripts from here on: elements that are asked one by one may be others' by then.
+            # From here on by scripts: elements that are asked one by one may have been replaced by then.
             self.wait(lambda: len(self.texts(picks)) > len(names))
             ask = self.driver.execute_script
             self.assertEqual(ask("return document.activeElement.ariaLabel"), "Pick " + names[1])
@@ -171,7 +171,7 @@ class Serve(unittest.TestCase):
             self.assertEqual(self.texts(shown["rows"]), said["rows"])
             self.assertLessEqual(set(said["charts"]), set(self.texts(shown["charts"])))
             self.assertEqual(self.driver.execute_script(browser.CONTRAST), [])
-            # As a later version may leave it, and as it is while it runs.
+            # As a later version may leave it, and as it is during the comparison.
             connection = sqlite3.connect(pairs)
             connection.executescript("UPDATE ab_verdicts SET verdict = 'SOMEWHAT';")
             self.wait(lambda: "cannot be read" in self.texts("main")[0])
@@ -189,7 +189,7 @@ class Serve(unittest.TestCase):
     def test_what_takes_long_to_make_shows_up_in_a_page_that_says_so(self):
         server = Server(self.db, patience_s=0)
         try:
-            # One of a small database may be there before anybody can be told that it is not.
+            # A page of a small database may be ready before anybody can be told that it is not.
             pages = (server.ask("GET", f"/runs?limit={limit}") for limit in range(100, 1000))
             page, answer = next((page, answer) for status, page, answer in pages if status == 202)
             self.assertIn("takes long to make", page)
@@ -214,7 +214,7 @@ class Serve(unittest.TestCase):
         try:
             for limit in range(1, 1000):
                 self.open(f"{server.url}runs?limit={limit}")
-                if self.texts("main"):  # not the failure itself, which may be there before anybody can be told to wait
+                if self.texts("main"):  # not the error itself, which may come before anybody can be told to wait
                     break
             self.wait(lambda: "no such table: cell_axes" in self.texts("main")[0])
         finally:
@@ -272,7 +272,7 @@ class Serve(unittest.TestCase):
             self.assertEqual(server.end(), 0)
 
     def test_a_server_that_writes_says_at_once_that_it_has_no_author(self):
-        # As in a container: neither git nor the environment knows who it is.
+        # As in a container: neither git nor the environment knows the user's name.
         bare = {"PATH": os.environ["PATH"], "HOME": self.folder.name, "GIT_CONFIG_NOSYSTEM": "1",
                 "PERFBENCH_DATA_DIR": str(ROOT)}
         done = subprocess.run([program.PATH, "serve", "--db", str(self.db), "--port", "0", "--write"], capture_output=True,

@@ -1,4 +1,4 @@
-# ci/affected.py in a small repository of its own: which test executables and sources a change can affect.
+# ci/affected.py in a small repository made for this test: which test executables and sources a change can affect.
 # usage: affected_test.sh REPOSITORY
 set -eu
 repository=$1

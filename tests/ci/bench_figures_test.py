@@ -5,7 +5,7 @@ import sys
 import tempfile
 import unittest
 
-sys.dont_write_bytecode = True  # a file of its own would make the tree one with changes
+sys.dont_write_bytecode = True  # a bytecode file would count as a change of the tree
 
 sys.path.insert(0, str(pathlib.Path(sys.argv.pop(1)) / "ci" / "bench"))
 
@@ -18,8 +18,8 @@ class MedianInterval(unittest.TestCase):
     def test_five_values_cannot_hold_it_with_95_percent_so_the_extremes_are_given(self):
         self.assertEqual(median_interval([5, 1, 4, 2, 3]), (1, 3, 5))
 
-    # Conover, Practical Nonparametric Statistics, table of the binomial with p = 1/2: of 10 values the second and ninth
-    # (2 * 11/1024 = 2.1 %), of 20 the sixth and fifteenth (2 * 0.0207 = 4.1 %).
+    # Conover, Practical Nonparametric Statistics, table of the binomial with p = 1/2: for 10 values the second and
+    # ninth (2 * 11/1024 = 2.1 %), for 20 the sixth and fifteenth (2 * 0.0207 = 4.1 %).
     def test_textbook_ranks(self):
         self.assertEqual(median_interval(range(1, 11)), (2, 5.5, 9))
         self.assertEqual(median_interval(range(1, 21)), (6, 10.5, 15))
@@ -42,7 +42,7 @@ class Overhead(unittest.TestCase):
     def rows(self, device_ratio):
         rows = []
         for number in range(40):
-            drift = 1e6 * (1 + number)  # the machine slows down; rounds do not care
+            drift = 1e6 * (1 + number)  # the machine slows down, which must not affect rounds
             rows.append({"round": number, "by": "nobody", "wall_ns": drift})
             rows.append({"round": number, "by": "device", "wall_ns": drift * device_ratio})
         return rows

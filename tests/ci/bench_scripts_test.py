@@ -28,7 +28,7 @@ from engine_ranks import EngineRanks  # noqa: E402
 from worker import RankWorkers, Worker  # noqa: E402
 
 CASE = "llama-tiny:2x16"
-# What each test below runs, by itself or through the script that it starts.
+# The scripts that each test below runs, directly or through the script that it starts.
 RUN_BY = {"bench_engine.py": {"bench_engine.py", "peer_torch.py", "torch_models.py", "cells.py", "worker.py", "figures.py",
                               "mkl_as_intel.py"},
           "bench_ranks.py": {"bench_ranks.py", "engine_ranks.py", "peer_torch_ranks.py", "peer_torch.py", "torch_models.py",
@@ -47,7 +47,7 @@ class Scripts(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
 
     def run_script(self, name, *arguments):
-        # No bytecode: files of its own would make the tree one with changes.
+        # No bytecode: its files would count as changes of the tree.
         environment = dict(os.environ, PYTHONPATH=str(FAKES), PYTHONDONTWRITEBYTECODE="1", OMP_NUM_THREADS="1")
         done = subprocess.run([sys.executable, BENCH / name, *map(str, arguments)], capture_output=True, text=True,
                               env=environment)

@@ -1,4 +1,4 @@
-# ci/check_includes.py finds each kind of violation where it is planted, and nothing in the tree as it is.
+# ci/check_includes.py finds each kind of planted violation, and none in the real tree.
 # usage: check_includes_test.sh REPOSITORY
 set -u
 repository=$1
@@ -6,7 +6,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 failures=0
 
-# A tree of the smallest size that the rules can be told about.
+# The smallest tree that the rules apply to.
 fresh_tree() {
   rm -rf "$work/tree"
   mkdir -p "$work/tree"/{ci,engine/core,engine/ops/cpu,engine/ops/cuda,harness/{app,store},workloads/spec}
@@ -30,7 +30,7 @@ RULES
   echo '#include <sqlite3.h>' >"$work/tree/harness/store/sqlite.cpp"
 }
 
-# expect NAME CODE TEXT: what the checker says about the tree as it stands.
+# expect NAME CODE TEXT: runs the checker on the current tree and compares its result.
 expect() {
   local name=$1 code=$2 text=$3 output got
   output=$(python3 "$repository/ci/check_includes.py" "$work/tree" 2>&1)

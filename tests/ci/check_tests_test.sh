@@ -1,4 +1,4 @@
-# ci/check_tests.py over tests made for this one: which of them cannot fail.
+# ci/check_tests.py on tests made for this test: which of them cannot fail.
 # usage: check_tests_test.sh REPOSITORY
 set -u
 work=$(mktemp -d)

@@ -1,4 +1,4 @@
-# ci/check_unity_names.py over a unity build made for it: functions of one name in two sources of one unit.
+# ci/check_unity_names.py on a unity build made for it: functions with one name in two sources of one unit.
 # usage: check_unity_names_test.sh REPOSITORY
 set -u
 work=$(mktemp -d)
@@ -42,7 +42,7 @@ int shared(std::string a) {
 EOF
 printf '#include "a.cpp"\n#include "b.cpp"\n' >one.dir/Unity/unity_0_cxx.cxx
 printf '#include "b.cpp"\n' >other.dir/Unity/unity_0_cxx.cxx
-# An old target's unit is in the tree and in no command.
+# The unit of a removed target is still in the tree, but in no command.
 mkdir -p old.dir/Unity
 printf '#include "gone.cpp"\n' >old.dir/Unity/unity_0_cxx.cxx
 printf '[{"file": "one.dir/Unity/unity_0_cxx.cxx"}, {"file": "other.dir/Unity/unity_0_cxx.cxx"}, {"file": "a.cpp"}]' \

@@ -1,4 +1,4 @@
-# What ci/test.sh counts of logs that ctest itself writes here.
+# How ci/test.sh counts tests in logs that ctest itself writes here.
 # usage: count_tests_test.sh REPOSITORY
 set -u
 repository=$1
@@ -12,7 +12,7 @@ expect() { # expect WHAT WANTED FOUND
   failures=$((failures + 1))
 }
 
-# run NAME=CODE ...: ctest over tests that end with these codes, of which 77 means skipped.
+# run NAME=CODE ...: runs ctest over tests that end with these codes; 77 means skipped.
 run() {
   local test
   rm -f "$work/CTestTestfile.cmake"

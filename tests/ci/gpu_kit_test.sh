@@ -26,7 +26,7 @@ cp "$work/fake" "$work/tree/bin/perfbench-engine"
 cp "$work/fake" "$work/tree/bin/perfbench-micro-device"
 for tool in engine_cuda_ops_tests engine_cuda_training_tests; do cp "$work/fake" "$work/tree/tests/engine/$tool"; done
 
-# The engine plans, says what operations take, has a GPU unless it is hidden, and trains as the recorded one did.
+# The engine plans, reports the cost of operations, has a GPU unless it is hidden, and trains like the recorded one.
 cat >"$work/engine" <<'ENGINE'
 case $1 in
   env)
@@ -72,13 +72,13 @@ fail() {
   printf 'FAILED %s: %.3000s\n' "$1" "$2"
   failures=$((failures + 1))
 }
-# expect NAME CODE TEXT...: of the last run.
+# expect NAME CODE TEXT...: checks the last run.
 expect() {
   local name=$1 wanted=$2 text; shift 2
   [ "$code" = "$wanted" ] || fail "$name" "code $code, expected $wanted: $output"
   for text in "$@"; do [[ $output == *"$text"* ]] || fail "$name" "no '$text' in: $output"; done
 }
-# called NAME TIMES PATTERN: lines of calls.txt.
+# called NAME TIMES PATTERN: counts lines of calls.txt.
 called() {
   local times
   times=$(grep -c -- "$3" "$work/calls.txt")
@@ -125,7 +125,7 @@ expect 'a part that is none' 3 "what is '5'"
 run --dry
 expect 'no part' 3 'which part?'
 
-# A first test binary that breaks in its second test, and what else fails there: the rest runs all the same.
+# A first test binary that breaks in its second test, and other failures there: the rest runs nevertheless.
 cat >"$work/behaviour/engine_cuda_ops_tests" <<'TESTS'
 case $* in
   --gtest_list_tests) printf 'Norms.\n  Forward\n  Backward/bf16  # GetParam() = 2\n  Apply\n'; exit ;;
@@ -196,7 +196,7 @@ expect 'a folder without results' 3 'has no part*/steps.tsv'
 report
 expect 'no folder' 3 'ci/gpu_kit.sh report'
 
-# A session: two commands, of which each goes on where the last one ended. Its figures are made up by the fakes above: a
+# A session of two commands, the second of which continues where the first ended. The fakes above make up its figures: a
 # step of 136.4 ms, with kept weights of 133.6, and one loss that differs between kernels.
 rm "$work"/behaviour/engine_cuda_*
 session() {

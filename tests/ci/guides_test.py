@@ -30,7 +30,7 @@ not a command
 ```
 
 ```sh
-cat sub/mine.yaml     # what was written
+cat sub/mine.yaml     # the written text
 # a remark
 
 ./perfbench one \\

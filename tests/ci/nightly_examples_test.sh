@@ -12,7 +12,7 @@ expect() { # expect WHAT WANTED FOUND
   failures=$((failures + 1))
 }
 
-# A perfbench that notes its arguments and ends as it is told.
+# A perfbench that notes its arguments and ends as told.
 cat >"$work/perfbench" <<'SH'
 #!/usr/bin/env bash
 echo "$*" >>"$CALLS"
@@ -27,7 +27,7 @@ chmod +x "$work/perfbench"
 export PERFBENCH=$work/perfbench CALLS=$work/calls
 unset GITHUB_ACTIONS GITHUB_STEP_SUMMARY
 
-night() { # night CODE: $code is that of nightly.sh, $output what it printed
+night() { # night CODE: $code is that of nightly.sh, $output its output
   rm -rf "$work/data" "$work/reports" "$work/calls"
   output=$(CODE=$1 bash "$repository/ci/nightly/nightly.sh" m.yaml "$work/data/perf.db" "$work/reports" 2>&1)
   code=$?
@@ -50,7 +50,7 @@ expect 'the summary' 'as markdown' "$(cat "$work/summary")"
 bash "$repository/ci/nightly/nightly.sh" m.yaml >/dev/null 2>&1
 expect 'too few arguments' 3 $?
 
-# A database on a node's own disk, and an export of it where other machines are.
+# A database on a node's own disk, and an export of it in a place that other machines see.
 shared() { # shared CODE: a night with an export
   rm -rf "$work/reports" "$work/calls"
   CODE=$1 bash "$repository/ci/nightly/nightly.sh" m.yaml "$work/data/perf.db" "$work/reports" "$work/share/perf.perfbench" >/dev/null 2>&1
@@ -84,7 +84,7 @@ CODE=0 bash "$repository/ci/nightly/nightly.sh" m.yaml "$work/data/perf.db" "$wo
 expect 'two nights at once' 4 $?
 exec 8>&-
 
-# What a parser reads; python3 without PyYAML checks the shell parts alone.
+# Parts for a parser; python3 without PyYAML checks only the shell parts.
 cd "$repository/ci/nightly" || exit 1
 for script in nightly.sh perfbench.sbatch; do
   bash -n "$script" || { echo "$script is no bash"; failures=$((failures + 1)); }
@@ -92,7 +92,7 @@ done
 for example in github-actions.yml gitlab-ci.yml Jenkinsfile crontab; do
   grep -q 'ci/nightly/nightly.sh matrices/[a-z]*.yaml "\$HOME/' "$example" || { echo "$example calls no night"; failures=$((failures + 1)); }
 done
-# Home folders of clusters are on network file systems: what is measured into is not.
+# Home folders of clusters are on network file systems; a database that is measured into must not be.
 database=$(sed -n 's|^ci/nightly/nightly.sh matrices/[a-z]*.yaml "\([^"]*\)" .*|\1|p' perfbench.sbatch)
 expect 'the database of a job' "/var/tmp/perfbench-somebody/perf.db" "$(unset PERFBENCH_LOCAL; USER=somebody; eval "$(grep '^local_disk=' perfbench.sbatch)"; eval "echo $database")"
 python3 - <<'PY' || failures=$((failures + 1))

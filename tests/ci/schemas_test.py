@@ -21,7 +21,7 @@ except ImportError:
     print("skipped: no python3-jsonschema that knows draft 2020-12")
     sys.exit(77)
 
-# Cells that between them have every list, mapping and part of a run that a CPU can have.
+# These cells together have every list, mapping and part of a run that a CPU can have.
 MATRIX = """name: schemas
 defaults: {seq_len: 16, global_batch: 4, steps: 5, threads_per_rank: 1}
 include:
@@ -32,7 +32,7 @@ include:
   - {model: llama-tiny, checkpoint.every_steps: 2}
   - {model: llama-tiny, memory_limit_bytes: 1000}
 """
-# There is no GPU here to leave one.
+# There is no GPU here that could write one.
 GPU_SAMPLE = """{"at_ns":5,"ecc_errors":0,"memory_clock_mhz":2619,"power_w":610.5,"processes":1,"rank":0,"sm_clock_mhz":1980,
 "step":3,"temperature_celsius":54,"throttled_by_hardware":false,"throttled_by_heat":false,"throttled_by_power_cap":true,
 "version":1}"""

@@ -13,7 +13,7 @@ fake() { # fake NAME BODY: a command of the made-up system
   chmod +x "$work/bin/$1"
 }
 
-# A system with only the tools that the start script may take for granted, where nothing is installed.
+# A system with only the tools that the start script may assume, where nothing is installed.
 fresh_system() {
   rm -rf "${work:?}"/*
   mkdir -p "$work"/{bin,repo/ci/cmake,repo/engine,repo/harness,repo/reports,repo/workloads}
@@ -37,7 +37,7 @@ fresh_system() {
   fake id 'echo 0'
 }
 
-start() { # start ARGS...: output in $output, exit code in $code, and the calls of tools in $calls
+start() { # start ARGS...: output in $output, exit code in $code, calls of tools in $calls
   : >"$work/calls"
   output=$(cd / && PATH=$work/bin "$bash_path" "${entry:-$work/repo/perfbench}" "$@" 2>"$work/stderr")
   code=$?

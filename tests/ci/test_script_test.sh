@@ -1,4 +1,4 @@
-# ci/test.sh over stages made for this test: tiers, shards, what is run again, the table, and the commit that passed.
+# ci/test.sh on stages made for this test: tiers, shards, repeated runs, the table, and the commit that passed.
 # usage: test_script_test.sh REPOSITORY
 set -u
 repository=$1

@@ -1,5 +1,5 @@
-// libFuzzer: any bytes as an export, with the checksum that they ask for, are taken in or are an InputError. Those that
-// do not begin as an export are the records in one: a frame of zstd would keep most changes from them.
+// libFuzzer: any bytes as an export, with the matching checksum, are imported or are an InputError. Bytes that do not
+// begin like an export are taken as the records in one: a zstd frame would hide most mutations from them.
 #include <unistd.h>
 
 #include <cstddef>
@@ -48,7 +48,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try {
     import_runs(db, file);
   } catch (const InputError&) {
-    // As it should be.
+    // An expected error.
   }
   fs::remove(db);
   return 0;

@@ -1,5 +1,5 @@
-// libFuzzer: any bytes as the output of any program give samples, the same ones in whatever chunks they come, and
-// settled samples that are finite where they have to be. The first byte chooses the reader, the second the chunks.
+// libFuzzer: any bytes as the output of any program give samples, the same in whatever chunks they come, and settled
+// samples that are finite where required. The first byte chooses the reader, the second the chunks.
 #include <cmath>
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,5 @@
-// libFuzzer: any bytes as run.json give a run or a SpecError, and a run writes the bytes that it is read from again.
+// libFuzzer: any bytes as run.json give a run or a SpecError, and a run is written as bytes that read back to the same
+// run.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// libFuzzer: any words of a command line name a side, a margin or a fault, or are an error that a person can mend.
+// libFuzzer: any words of a command line name a side, a margin or a fault, or give an error that a person can fix.
 #include <cstddef>
 #include <cstdint>
 #include <string>

@@ -1,5 +1,5 @@
 // write_seeds FOLDER MATRIX...: first inputs of the fuzzers. FOLDER/run_json has the run.json of every cell of the
-// matrices, FOLDER/words what the help of the commands shows, FOLDER/archive an export without its checksum, and the
+// matrices, FOLDER/words the examples in the commands' help, FOLDER/archive an export without its checksum and the
 // records of one, FOLDER/readers a step for each reader of other programs.
 #include <filesystem>
 #include <fstream>
@@ -34,7 +34,7 @@ void write_words(const fs::path& folder) {
   for (const auto* words : examples) std::ofstream(folder / std::to_string(++number)) << words;
 }
 
-// An export, empty and of every kind of record, and its records by themselves.
+// An empty export, one with every kind of record, and its records alone.
 void write_export(const fs::path& folder) {
   fs::create_directories(folder);
   const auto old = fs::path(PERFBENCH_SOURCE_DIR) / "tests/harness/transfer_data/version1.perfbench";
@@ -49,7 +49,7 @@ void write_export(const fs::path& folder) {
   harness::export_runs({.db = db, .file = whole, .perfbench_version = "0.1.0"});
   harness::read_archive(whole, folder / "all");
   std::ifstream records(folder / "all");
-  std::map<std::string, std::string> first;  // of each kind, with the lines of one attempt
+  std::map<std::string, std::string> first;  // one of each kind, with the lines of one attempt
   for (std::string line; std::getline(records, line);) first.try_emplace(line.substr(0, line.find(':')), line + "\n");
   std::ofstream seed(folder / "records", std::ios::binary);
   for (const auto* tag :

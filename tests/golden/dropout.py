@@ -9,9 +9,9 @@ from streams import MASK64, splitmix64, stream_key
 
 @dataclass(frozen=True)
 class DropoutConfig:
-    input: float = 0.0  # of the summed embeddings
-    layer_input: float = 0.0  # of what comes to a layer
-    residual: float = 0.0  # of what each block adds
+    input: float = 0.0  # on the summed embeddings
+    layer_input: float = 0.0  # on the input of a layer
+    residual: float = 0.0  # on what each block adds
 
     def rate(self, place):
         if place == "input":

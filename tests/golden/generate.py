@@ -20,26 +20,26 @@ FOLDER = pathlib.Path(__file__).resolve().parent
 FORMAT_VERSION = 1
 
 # --check: another BLAS or PyTorch may sum in another order. Six steps of these models amplify 2^-53 by less than 1e5
-# (fp32_abs_diff_* / 2^-24 is below 1e3). The absolute part covers what is zero but for rounding.
+# (fp32_abs_diff_* / 2^-24 is below 1e3). The absolute part covers values that are zero except for rounding.
 CHECK_RELATIVE = 1e-10
 CHECK_ABSOLUTE = 1e-10
 
-# The same in fp32 and fp64: the norm is of what parameters are before a nudge, and no choice of an expert hangs on rounding.
+# The same in fp32 and fp64: the norm is that of parameters before a nudge, and no choice of an expert depends on rounding.
 EXACT = ("initial_parameter_norm", "dropped_choices", "loss_tokens", "padding_tokens", "evaluation_missed")
 
-# What a run with an evaluation scores after its last step: the documents of so many batches, less a few rows.
+# The rows that an evaluation scores after the last step of a run: the documents of this many batches, minus a few rows.
 EVALUATED_BATCHES = 2
 EVALUATED_LESS = 3
 
-# A target's logit and the greatest of the others are further apart, so that none is missed for a rounding.
+# A target's logit and the greatest of the others are further apart, so that rounding makes none a miss.
 SMALLEST_GAP = 1e-3
 
-# An fp32 program may be off by this multiple of what the fp32 runs here are (README.md).
+# An fp32 program may deviate by this multiple of the deviation of the fp32 runs here (README.md).
 OTHER_ORDERS = 8
 
-# AdamW moves a weight whose gradient is off by d by up to learning_rate * d / eps. Among the gradients of a model is
-# always one near zero; with an eps of 1e-8 an error of 1e-7 changes its sign and the weight's whole step, and two fp32
-# programs part by 1e-3 of a loss. With 1e-4 their weights stay as near as their gradients are to 1e-2 of eps.
+# AdamW moves a weight whose gradient is off by d by up to learning_rate * d / eps. Some gradient of a model is always
+# near zero; with an eps of 1e-8 an error of 1e-7 changes its sign and the weight's whole step, and two fp32 programs
+# differ by 1e-3 of a loss. With 1e-4 the error of a weight is that of its gradient times 1e-2 / eps.
 OPTIMIZER = {
     "learning_rate": 1e-2,
     "beta1": 0.9,
@@ -51,7 +51,7 @@ OPTIMIZER = {
     "decay_steps": 6,
     "min_lr_ratio": 0.1,
 }
-# With this seed no choice of an expert is a near tie (choices_in_fp32); glam-tiny has one of its own.
+# With this seed no choice of an expert is nearly a tie (choices_in_fp32); glam-tiny has its own seed.
 EXPERT_SEED = 1241
 
 GPT = ModelConfig(
@@ -82,7 +82,7 @@ T5 = dataclasses.replace(
     LLAMA, name="t5-tiny", attention_scale=0.5,
     position=PositionConfig(kind="t5_relative_bias", t5_buckets=8, t5_max_distance=12),
 )  # fmt: skip
-# Scores that nothing divides grow with the weights, and what they amplify with them: glam-tiny begins smaller.
+# Scores without a divisor grow with the weights, and so does their amplification: glam-tiny begins smaller.
 GLAM = dataclasses.replace(GSHARD, name="glam-tiny", attention_scale=1.0, position=T5.position, init_std=0.1)
 
 
@@ -280,7 +280,7 @@ def train(run, dtype, row_order=None, nudge=0):
             drop = Dropout(dropout, run["seed"], step, sequences.tolist(), run["seq_len"])
             weights = adapted(lora, frozen, params) if lora else params
             losses_BT, layers = forward(config, weights, microbatch, first_BT, drop)
-            # mean over the step's positions with a loss, of which this microbatch has a part
+            # mean over the step's positions with a loss; this microbatch has a part of them
             part = objective = losses_BT[counted_BT].sum() / counted.sum()
             if config.moe is not None:
                 auxiliary = sum(layer.auxiliary_loss for layer in layers) / run["grad_accum"]

@@ -31,7 +31,7 @@ def pairs_case(random, n, shift, sd, common_sd):
     flips = stats.permutation_test((np.log(b), np.log(a)), lambda x, y, axis: np.mean(x - y, axis=axis),
                                    permutation_type="samples", n_resamples=np.inf, vectorized=True)
     freedom = 2 if unrelated else 1
-    # Of a t test, the error of the mean of n pairs, times the root of n.
+    # The standard error of the mean of n pairs in a t test, times the root of n.
     spread = abs(d.mean() / t.statistic) * np.sqrt(n)
     need = lambda m: (stats.t.ppf(0.995, freedom * (m - 1)) + stats.t.ppf(0.8, freedom * (m - 1))) * spread / np.sqrt(m)
     pairs_needed = next(m for m in range(8, 100000) if need(m) <= np.log1p(0.02))
@@ -83,7 +83,7 @@ def sessions_case(random, current, baseline, levels, runs):
     share = contrast @ contrast - weight * np.mean(1 / np.array(runs))
     parts = [weight * of_levels, max(share, 0.0) * w]
     variance = sum(parts)
-    if share > 0:  # the moments' estimate of the shifts' own variance, which may be negative
+    if share > 0:  # the moment estimate of the variance between the shifts, which may be negative
         own = of_levels - w * np.mean(1 / np.array(runs))
         covariance = own * same_session + w * np.eye(len(label))
         assert np.isclose(variance, contrast @ covariance @ contrast)

@@ -34,7 +34,7 @@ def loss(config):
     state = model.state_dict()
     tied = config.tie_word_embeddings
     with torch.no_grad():
-        # Names and shapes as in files: experts one by one, where the implementation may hold them as one.
+        # Names and shapes as in files: one tensor per expert, where the implementation may hold them as one.
         for name, tensor in state.items():
             if tied and name == "lm_head.weight":
                 continue

@@ -23,7 +23,7 @@ class FakeParameter:
 
 class Module:
     def __init__(self):
-        # Like PyTorch, which loads a good part of the standard library when it is used first, not when it is imported.
+        # Like PyTorch, which loads a large part of the standard library at its first use and not when it is imported.
         import statistics
 
         assert statistics.median([1, 2, 3]) == 2

@@ -47,8 +47,8 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   return out;
 }
 
-// Between fork and exec: system calls alone. A session without a terminal makes /dev/tty fail at once, where a program
-// that asks a question would wait for ever.
+// Uses only system calls between fork and exec. In a session without a terminal, opening /dev/tty fails at once;
+// otherwise a program that asks a question would wait for ever.
 [[noreturn]] void become_program(const ChildCommand& child, char* const* arguments, char* const* environment,
                                  int output, int problem) {
   setsid();

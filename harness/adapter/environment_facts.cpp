@@ -12,7 +12,7 @@
 namespace perfbench::adapter {
 namespace {
 
-// What the driver's files say. Its library may be of another C library than that of a static program.
+// Reads the files of the GPU driver, because its library may need another C library than a static program has.
 void add_gpus(spec::EnvironmentRecord& env) {
   constexpr std::string_view kModel = "Model:";
   std::error_code none;

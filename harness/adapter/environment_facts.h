@@ -6,8 +6,8 @@
 
 namespace perfbench::adapter {
 
-// The node, and what the harness found out about the program (ProgramSpec::facts) as its libraries. No value of an
-// environment variable is among them. The peak is not measured: it is that of perfbench-engine's kernels.
+// Facts of the node and, as its libraries, the facts that the harness found about the program (ProgramSpec::facts). It
+// contains no values of environment variables. The peak is not measured; it is the peak of perfbench-engine's kernels.
 spec::EnvironmentRecord environment_facts(const spec::ProgramSpec& program);
 
 }  // namespace perfbench::adapter

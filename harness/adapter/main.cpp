@@ -1,5 +1,4 @@
-// perfbench-adapter: runs a training program that is not perfbench-engine, and speaks to the harness as the engine
-// does.
+// perfbench-adapter: runs a training program other than perfbench-engine, and speaks to the harness as the engine does.
 #include <unistd.h>
 
 #include <csignal>
@@ -29,7 +28,7 @@ constexpr std::string_view kUsage =
     "exit codes: 0 the program took its steps, 3 input error, 4 it did not; never that of the program\n";
 
 void say(int stream, std::string_view text) {
-  // Nobody may read it any more, and the files of the run say the same.
+  // The reader may be gone; the files of the run have the same content.
   if (!perfbench::harness::write_all(stream, text)) return;
 }
 
@@ -89,7 +88,7 @@ int dispatch(const std::vector<std::string>& arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // A full disk or a limit on the size of files is an error of the write, which names the file.
+  // With these signals ignored, a full disk or a limit on file sizes becomes a write error, which names the file.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
   try {

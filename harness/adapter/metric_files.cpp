@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kChunkBytes = std::size_t{1} << 20;
 
-// Calls `take` with each chunk, up to so many bytes. Returns whether that was all of the file.
+// Calls `take` with each chunk, for up to `most_bytes`. Returns whether that was the whole file.
 template <class Take>
 bool each_chunk(const fs::path& path, std::int64_t most_bytes, const Take& take) {
   const auto file = spec::RegularFile::open(path);

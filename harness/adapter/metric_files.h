@@ -1,4 +1,4 @@
-// Metric files that a program writes: found, read and copied into the run directory.
+// Metric files that a program writes: finds, reads and copies them into the run directory.
 #pragma once
 
 #include <chrono>
@@ -13,11 +13,11 @@
 
 namespace perfbench::adapter {
 
-// The only file that a path names, whose last part may have * and ?; nothing if there is none. Throws ReaderError for
-// several files: which one is meant has to be said.
+// The only file that matches a path, whose last part may contain * and ?; nullopt if no file does. Throws ReaderError
+// if several files match: the user has to choose one.
 std::optional<std::filesystem::path> find_metric_file(const std::filesystem::path& path);
 
-// How a file was before the program started, so that one of an earlier run is not taken for this one's.
+// The state of a file before the program started, which distinguishes a file of an earlier run.
 struct FileState {
   std::int64_t bytes = 0;
   std::filesystem::file_time_type written = {};
@@ -30,12 +30,12 @@ struct ReadFile {
   std::vector<std::string> notes;
 };
 
-// What the reader finds in a file. Throws ReaderError, FileError.
+// Reads the samples of a file. Throws ReaderError, FileError.
 ReadFile read_metric_file(const std::filesystem::path& path, const std::string& format,
                           const readers::Settings& settings);
 
-// Copies it into the folder, under a name that begins with a number; a file beyond kLargestCopyBytes is cut off there.
-// Returns whether it is whole. Throws RunDirectoryError, FileError.
+// Copies it into the folder under a name that begins with a number, and truncates a file larger than kLargestCopyBytes.
+// Returns whether the copy is complete. Throws RunDirectoryError, FileError.
 inline constexpr std::int64_t kLargestCopyBytes = std::int64_t{256} << 20;
 bool copy_metric_file(const std::filesystem::path& path, const std::filesystem::path& folder, std::size_t number);
 

@@ -8,7 +8,7 @@
 namespace perfbench::adapter {
 namespace {
 
-// What stands behind the last colon, if it is one of these; it is then taken off the text.
+// If the text after the last colon is one of the known words, removes it from the text and returns it.
 template <class Known>
 std::string take_last_part(std::string_view& text, const Known& is_known) {
   const auto colon = text.rfind(':');

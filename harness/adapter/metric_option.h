@@ -1,4 +1,4 @@
-// A metric as a person names it on a command line: NAME=REGEX[:UNIT[:lower|higher]].
+// A metric as a user writes it on a command line: NAME=REGEX[:UNIT[:lower|higher]].
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace perfbench::adapter {
 
-// The unit and the direction are looked for at the end, because an expression may have colons. Throws ReaderError for a
-// text without a name or an expression; the reader itself says what is wrong with an expression or a unit.
+// Unit and direction are looked for at the end, because an expression may contain colons. Throws ReaderError for a text
+// without a name or an expression. Mistakes in an expression or a unit are found by the reader.
 std::pair<std::string, spec::DeclaredMetric> parse_metric_option(std::string_view text);
 
 }  // namespace perfbench::adapter

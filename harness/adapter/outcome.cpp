@@ -35,7 +35,7 @@ constexpr std::array kKnown{
     KnownText{"No space left on device", "free some space where it writes"},
 };
 
-// "KeyError: 'NAME'" of Python, "NAME: unbound variable" of a shell.
+// Recognises "KeyError: 'NAME'" of Python and "NAME: unbound variable" of a shell.
 std::string missing_variable(std::string_view line) {
   constexpr std::string_view kKeyError = "KeyError: '";
   constexpr std::string_view kUnbound = ": unbound variable";
@@ -70,7 +70,7 @@ std::string last_words_of(const ProgramEnd& end) {
   return text;
 }
 
-// Why a program that ended well left no record: its reader does not fit, or it printed nothing.
+// Why a program that ended well left no record: the reader does not match, or the program printed nothing.
 std::string why_no_records(const spec::ProgramSpec& program, const ProgramEnd& end) {
   if (end.lines == 0 && end.missing_files.empty()) {
     return "it ended well and printed nothing; does it train, and does it print to standard output or error?";

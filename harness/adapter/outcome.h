@@ -1,4 +1,4 @@
-// From how a program ended and what it printed to result.json. Pure functions.
+// Makes result.json from the output of a program and the way it ended. Pure functions.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace perfbench::adapter {
 
-// What a line of a log says about why a program failed, and what to do about it.
+// The cause of a failure that a line of a log reveals, and its remedy.
 struct Hint {
   std::string text;
   spec::ProgramStatus status = spec::ProgramStatus::crashed;
@@ -21,7 +21,7 @@ struct Hint {
 std::optional<Hint> hint_in(std::string_view line);
 
 struct ProgramEnd {
-  bool stopped = false;  // the adapter was told to end it
+  bool stopped = false;  // the adapter was told to stop it
   int exit_code = 0;
   int signal = 0;
   std::int64_t wall_ns = 0;
@@ -32,21 +32,21 @@ struct ProgramEnd {
   std::int64_t samples = 0;
   std::int64_t children_left = 0;
   std::int64_t lines = 0;
-  std::string last_line;                   // that is not blank
+  std::string last_line;                   // the last line that is not blank
   bool finished_line_seen = false;         // FinishedWhen::line
-  std::optional<Hint> hint;                // the first one in its log
-  std::vector<std::string> other_readers;  // that find records in the log, if the named one finds none
-  std::vector<std::string> missing_files;  // metric files, a sentence each
+  std::optional<Hint> hint;                // the first hint in its log
+  std::vector<std::string> other_readers;  // readers that find records in the log, if the named one finds none
+  std::vector<std::string> missing_files;  // one sentence for each metric file
   std::vector<std::string> notes;
 };
 
 spec::ProgramResult judge_program(const spec::ProgramSpec& program, const ProgramEnd& end,
                                   const readers::Settled& settled);
 
-// A command that could not be started: errno says why.
+// Why a command could not be started, from errno.
 std::string start_problem(const std::string& command, const std::string& workdir, int error);
 
-// What forbids a start before one is tried; empty if nothing does.
+// The reason not to start the program at all; empty if there is none.
 std::string problem_before_start(const spec::ProgramSpec& program, bool with_turns,
                                  const std::vector<std::string>& set_variables);
 

@@ -1,5 +1,5 @@
-// program.log: what a program printed, with a bound. A program that prints without end must not fill the disk, so the
-// beginning and the end are kept, and a line between them says how much is missing.
+// program.log: the output of a program, limited in size. A program that prints without end must not fill the disk. So
+// the beginning and the end are kept, and a line between them says how much is missing.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ class OutputLog {
   std::filesystem::path path_;
   harness::FileDescriptor file_;
   std::int64_t head_bytes_ = 0;
-  std::string tail_;  // up to twice its size, so that it is cut seldom
+  std::string tail_;  // up to twice the limit, so that it is cut rarely
   std::int64_t dropped_bytes_ = 0;
 };
 

@@ -25,7 +25,7 @@ OutputReaders::OutputReaders(const spec::ProgramSpec& program, const std::filesy
   }
 }
 
-// Samples are made of the output as it is, and everything that is kept of the output with its secrets taken out.
+// Samples are read from the original output. Everything that is kept of it has its secrets removed.
 void OutputReaders::take(std::string_view output, readers::ArrivalTime at_ns) {
   seen_.output_bytes += static_cast<std::int64_t>(output.size());
   for (const auto& reader : readers_) reader->feed(output, at_ns);

@@ -1,4 +1,4 @@
-// What is done with the output of a program, chunk by chunk: kept, read, and watched for its last words.
+// Processes the output of a program chunk by chunk: keeps it, reads it, and watches for the reason of a failure.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,13 @@ namespace perfbench::adapter {
 
 class OutputReaders {
  public:
-  // Throws ReaderError, RunDirectoryError. `program` and `samples` have to outlive it.
+  // Throws ReaderError, RunDirectoryError. `program` and `samples` must outlive it.
   OutputReaders(const spec::ProgramSpec& program, const std::filesystem::path& log, std::vector<std::string> secrets,
                 SampleFile& samples);
 
   // Throws RunDirectoryError.
   void take(std::string_view output, readers::ArrivalTime at_ns);
-  // Fills in what the output says about the end of the program. Throws RunDirectoryError.
+  // Adds the facts about the program's end that its output shows. Throws RunDirectoryError.
   void finish(ProgramEnd& end);
 
  private:
@@ -37,7 +37,7 @@ class OutputReaders {
   OutputLog log_;
   std::vector<std::unique_ptr<readers::Reader>> readers_;
   readers::LineFeed lines_;
-  std::string beginning_;  // for a hint about which reader would fit
+  std::string beginning_;  // for a hint about a reader that would match
   ProgramEnd seen_;        // lines, last_line, hint and finished_line_seen
 };
 

@@ -36,15 +36,16 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr auto kMemorySample = milliseconds(100);
-constexpr int kSamplesPerTreeWalk = 10;           // the set of processes changes seldom
-constexpr auto kGrace = std::chrono::seconds(3);  // less than the harness's own between SIGTERM and SIGKILL
+constexpr int kSamplesPerTreeWalk = 10;  // the set of processes rarely changes
+constexpr auto kGrace =
+    std::chrono::seconds(3);  // shorter than the harness's own grace period between SIGTERM and SIGKILL
 constexpr std::size_t kReadBytes = std::size_t{256} << 10;
 
 std::int64_t monotonic_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch()).count();
 }
 
-// Signals that end the adapter, and those of its children, as messages.
+// Receives signals that end the adapter, and SIGCHLD, as messages.
 class SignalMessages {
  public:
   SignalMessages() {
@@ -59,7 +60,7 @@ class SignalMessages {
   ~SignalMessages() { sigprocmask(SIG_SETMASK, &before_, nullptr); }
 
   int fd() const { return fd_.get(); }
-  // How many of them ask for the end.
+  // The number of signals that asked the adapter to end.
   int take() const {
     int asks = 0;
     for (signalfd_siginfo message; read(fd_.get(), &message, sizeof message) == sizeof message;) {
@@ -73,7 +74,7 @@ class SignalMessages {
   harness::FileDescriptor fd_;
 };
 
-// Waits for the program and reads what it prints.
+// Waits for the program and reads its output.
 class ProgramWatch {
  public:
   ProgramWatch(StartedChild child, const SignalMessages& signals, OutputReaders& readers, ProgramEnd& end)
@@ -94,7 +95,8 @@ class ProgramWatch {
     end_leftovers();
     read_available();
     rusage children{};
-    if (getrusage(RUSAGE_CHILDREN, &children) == 0) {  // of the largest: for a run that no sample fell into
+    if (getrusage(RUSAGE_CHILDREN, &children) ==
+        0) {  // memory of the largest child: for a run so short that no sample was taken
       end_.resident_bytes = std::max<std::int64_t>(end_.resident_bytes, std::int64_t{1024} * children.ru_maxrss);
     }
   }
@@ -114,14 +116,14 @@ class ProgramWatch {
     if (const int asks = signals_.take(); asks > 0) {
       end_.stopped = true;
       kill(-child_.pid, SIGTERM);
-      const bool again = kill_at_ || asks > 1;  // who asks twice does not want to wait
+      const bool again = kill_at_ || asks > 1;  // a second request means that the user does not want to wait
       kill_at_ = again ? Clock::now() : Clock::now() + kGrace;
     }
     if (kill_at_ && Clock::now() >= *kill_at_) harness::kill_descendants(getpid());
   }
 
-  // What there is, but no more than a few buffers, so that a program that prints without end leaves time to look
-  // around.
+  // Reads the available output, but at most a few buffers, so that a program that prints without end leaves time for
+  // other work.
   void read_available() {
     constexpr int kReads = 16;
     for (int i = 0; i < kReads && child_.output.is_open(); ++i) {
@@ -133,7 +135,7 @@ class ProgramWatch {
     }
   }
 
-  // Orphans of the program are the adapter's children: it adopts them.
+  // The adapter adopts orphans of the program, so they are its children.
   void reap() {
     int status = 0;
     for (pid_t pid = waitpid(-1, &status, WNOHANG); pid > 0; pid = waitpid(-1, &status, WNOHANG)) {
@@ -145,7 +147,7 @@ class ProgramWatch {
   }
 
   void end_leftovers() {
-    // A helper process of Python's multiprocessing ends by itself as soon as its parent is gone.
+    // A helper process of Python's multiprocessing ends by itself as soon as its parent has ended.
     constexpr int kLooks = 20;
     std::vector<pid_t> left;
     for (int look = 0; look < kLooks; ++look) {
@@ -186,7 +188,7 @@ spec::ProgramSpec read_program(const fs::path& dir) {
   return spec::parse_program_spec(*text);
 }
 
-// Where a metric file is: a relative path begins at the program's working directory.
+// The place of a metric file: a relative path begins at the program's working directory.
 struct Expected {
   spec::MetricFile file;
   fs::path path;
@@ -196,7 +198,7 @@ struct Expected {
 std::vector<Expected> expected_files(const spec::ProgramSpec& program, const fs::path& dir, const fs::path& workdir) {
   std::vector<Expected> out;
   for (const auto& file : program.files) {
-    readers::reader_info(file.format);  // an unknown one is known before hours of training
+    readers::reader_info(file.format);  // finds an unknown reader before hours of training
     const auto path = workdir / file.path;
     const auto found = find_metric_file(path);
     out.push_back({file, path, found ? file_state(*found) : std::nullopt});
@@ -205,7 +207,7 @@ std::vector<Expected> expected_files(const spec::ProgramSpec& program, const fs:
   return out;
 }
 
-// What the metric files hold: it has more digits than the log.
+// Reads the metric files: their values have more digits than the log's.
 void take_files(const spec::ProgramSpec& program, const fs::path& dir, const std::vector<Expected>& files,
                 SampleFile& samples, ProgramEnd& end) {
   std::size_t number = 0;
@@ -268,7 +270,7 @@ spec::ProgramResult refuse(const fs::path& dir, const std::string& reason) {
 ChildCommand child_of(const spec::ProgramSpec& program, const RunRequest& request, const fs::path& dir,
                       const fs::path& workdir) {
   ChildCommand child{program.command, program.env, workdir};
-  child.environment.try_emplace("PYTHONUNBUFFERED", "1");  // each line arrives when it is printed
+  child.environment.try_emplace("PYTHONUNBUFFERED", "1");  // makes each line arrive when it is printed
   child.environment.try_emplace(spec::kSamplesVariable, (dir / spec::kHookFile).string());
   if (!request.turns.empty()) child.environment[spec::kTurnsVariable] = fs::absolute(request.turns).string();
   return child;
@@ -336,7 +338,7 @@ spec::ProgramResult adapt_log(const fs::path& log, const fs::path& dir) {
     at += static_cast<std::int64_t>(size);
   }
   ProgramEnd end;
-  end.exit_code = static_cast<int>(program.finished.exit);  // a log does not say
+  end.exit_code = static_cast<int>(program.finished.exit);  // a log does not contain it
   readers.finish(end);
   return finish_result(program, dir, samples, end);
 }

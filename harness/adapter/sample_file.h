@@ -12,16 +12,16 @@ namespace perfbench::adapter {
 
 class SampleFile {
  public:
-  static constexpr std::size_t kMostSamples = 2'000'000;  // no program prints as many in earnest
+  static constexpr std::size_t kMostSamples = 2'000'000;  // no real program prints more
 
   // Throws RunDirectoryError.
   explicit SampleFile(std::filesystem::path file);
 
-  // Written at once, so that whoever watches the file sees how far the program is, and what was written outlives the
-  // adapter. Throws RunDirectoryError.
+  // Writes at once, so that a process that watches the file sees the progress, and nothing is lost if the adapter dies.
+  // Throws RunDirectoryError.
   void add(const spec::Sample& sample);
 
-  // A metric file has more digits than the log: its metrics replace those that came before. Throws RunDirectoryError.
+  // A metric file has more digits than the log, so its metrics replace those from the log. Throws RunDirectoryError.
   void replace_metrics_of(const std::vector<spec::Sample>& better);
 
   const std::vector<spec::Sample>& samples() const { return samples_; }

@@ -7,7 +7,7 @@
 namespace perfbench::adapter {
 namespace {
 
-constexpr std::size_t kShortestSecret = 8;  // a shorter value would take the word "false" out of a log
+constexpr std::size_t kShortestSecret = 8;  // a shorter value could remove words such as "false" from a log
 constexpr std::string_view kShown = "[secret]";
 
 }  // namespace
@@ -35,7 +35,7 @@ std::vector<std::string> secret_values(const char* const* environment) {
 }
 
 Redactor::Redactor(std::vector<std::string> secrets) : secrets_(std::move(secrets)) {
-  // The longest first: another may be its beginning.
+  // The longest first, because another one may be its beginning.
   std::ranges::sort(secrets_, [](const auto& a, const auto& b) { return a.size() > b.size(); });
   if (!secrets_.empty()) longest_ = secrets_.front().size();
 }

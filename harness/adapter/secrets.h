@@ -1,4 +1,4 @@
-// Values of environment variables that must be in no file that perfbench keeps: keys and passwords.
+// Values of environment variables that must not get into any file that perfbench keeps: keys and passwords.
 #pragma once
 
 #include <string>
@@ -7,18 +7,20 @@
 
 namespace perfbench::adapter {
 
-// Whether a variable of this name holds a secret: HF_TOKEN, WANDB_API_KEY, DB_PASSWORD; not TOKENIZERS_PARALLELISM.
+// Whether a variable of this name holds a secret. True for HF_TOKEN, WANDB_API_KEY, DB_PASSWORD; false for
+// TOKENIZERS_PARALLELISM.
 bool is_secret_name(std::string_view variable);
 
-// The values in an environment ("NAME=value" each) that are secrets and long enough to be told from other text.
+// The values in an environment (entries "NAME=value") that are secrets and long enough to be distinguished from other
+// text.
 std::vector<std::string> secret_values(const char* const* environment);
 
-// Replaces secrets in a stream of text, those that lie across two chunks too.
+// Replaces secrets in a stream of text, including those that span two chunks.
 class Redactor {
  public:
   explicit Redactor(std::vector<std::string> secrets);
 
-  // What of the stream can be shown so far; a view that is valid until the next call.
+  // Returns the part of the stream that can be shown so far; the view is valid until the next call.
   std::string_view add(std::string_view chunk);
   std::string_view finish();
 

@@ -1,16 +1,16 @@
-// One execution of a run, as the harness saw it: attempt.json, written beside the engine's own files when the attempt
-// has ended. A run directory without it was cut off and is executed again.
+// One execution of a run, as the harness recorded it: attempt.json, written beside the engine's own files when the
+// attempt has ended. An attempt without it was interrupted and is executed again.
 //
-//   RUNS/<first 16 digits of the run id>/<attempt, 001 ...>/
-//     run.json            the engine's input (canonical RunSpec)
-//     env.json            spec::EnvironmentRecord, by the engine
-//     steps.rank<R>.jsonl  spec::StepRecord a line, by each rank
-//     trace.rank<R>.jsonl  spec::TraceEvent a line, by each rank; only of runs with trace_steps or profile
-//     trace.sqlite        the same under other names, by `perfbench trace --format sqlite`
-//     gpu.rank<R>.jsonl    spec::GpuSample a line, by each rank that computes on a GPU
-//     result.json         spec::RunSummary, by rank 0 or by a rank that failed; absent after a crash
-//     engine.log          standard output and error of all ranks
-//     attempt.json        this record, written last and atomically
+//     RUNS/<first 16 digits of the run id>/<attempt, 001 ...>/
+//         run.json            the engine's input (canonical RunSpec)
+//         env.json            spec::EnvironmentRecord, by the engine
+//         steps.rank<R>.jsonl  one spec::StepRecord a line, by each rank
+//         trace.rank<R>.jsonl  one spec::TraceEvent a line, by each rank; only for runs with trace_steps or profile
+//         trace.sqlite        the same events as a database, by `perfbench trace --format sqlite`
+//         gpu.rank<R>.jsonl    one spec::GpuSample a line, by each rank that computes on a GPU
+//         result.json         spec::RunSummary, by rank 0 or by a rank that failed; absent after a crash
+//         engine.log          standard output and error of all ranks
+//         attempt.json        this record, written last and atomically
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@
 
 namespace perfbench::harness {
 
-// The names in a run directory.
+// The file names in a run directory.
 inline constexpr const char* kRunFile = "run.json";
 inline constexpr const char* kEnvironmentFile = "env.json";
 inline constexpr const char* kResultFile = "result.json";
@@ -41,8 +41,8 @@ inline std::string trace_file(std::int64_t rank) {
   return "trace.rank" + std::to_string(rank) + ".jsonl";
 }
 
-// How an attempt or a cell ended. `excluded` and `infeasible` cells are recorded without being executed; a `diverged`
-// one took all its steps, and lost its loss (workloads/spec/finiteness.h).
+// How an attempt or a cell ended. `excluded` and `infeasible` cells are recorded without being executed. A `diverged`
+// attempt took all its steps, but its loss stopped being a finite number (workloads/spec/finiteness.h).
 enum class AttemptState {
   ok,
   infeasible,
@@ -55,21 +55,21 @@ enum class AttemptState {
   quarantined
 };
 
-// What a sweep was made for. The one place where that is said: no id and no name of a matrix means anything.
+// The purpose of a sweep. It is recorded only here: no id and no name of a matrix implies it.
 enum class SweepKind {
-  imported,      // its attempts do not say: of an older perfbench, or outside a sweep
-  night,         // of `perfbench nightly`: the history of a matrix is its nights
-  hand,          // of `perfbench sweep`
-  simulated,     // a night of a demonstration, made up or with a planted fault
-  control,       // the fixed engine of a night
-  comparison,    // the pairs of two sides: half of its runs are another engine's
-  reproduction,  // of `perfbench reproduce`
+  imported,      // unknown, because the attempts were made by an older perfbench or outside a sweep
+  night,         // by `perfbench nightly`: the history of a matrix consists of its nights
+  hand,          // by `perfbench sweep`
+  simulated,     // a night of a demonstration, simulated or with a planted fault
+  control,       // the fixed engine of a night's control
+  comparison,    // the pairs of two sides: half of its runs use another engine
+  reproduction,  // by `perfbench reproduce`
 };
 
-// What the command that began a sweep said about its cells, word for word. `sweep --resume` begins with it.
+// The options of the command that began a sweep, word for word. `sweep --resume` starts from them.
 struct SweepWords {
-  std::vector<std::string> only;  // of --only
-  std::vector<std::string> set;   // of --set; --device is one more
+  std::vector<std::string> only;  // the words of --only
+  std::vector<std::string> set;   // the words of --set, and --device as one more
 
   bool operator==(const SweepWords&) const = default;
 
@@ -86,9 +86,9 @@ struct AttemptRecord {
   std::string run_id;  // SHA-256 of the canonical run.json, 64 hex digits
   std::int64_t attempt = 1;
   AttemptState state = AttemptState::ok;
-  std::string reason;  // one line: why infeasible, which signal, which error; of `ok`, what its reader must know
+  std::string reason;  // one line: why infeasible, which signal, which error; for `ok`, a note for the reader
   std::int64_t exit_code = 0;
-  std::int64_t signal = 0;  // that ended a rank, 0 for none
+  std::int64_t signal = 0;  // the signal that ended a rank, 0 if none did
   std::string started_utc;  // 2026-01-31T12:00:00Z
   std::int64_t wall_ns = 0;
   std::string matrix;  // name of the matrix
@@ -97,11 +97,11 @@ struct AttemptRecord {
   std::vector<std::string> command;
   std::string sweep_id;  // groups the attempts of one `perfbench sweep`
   std::string perfbench_version;
-  std::string only;  // the words of --only that chose the cells of the sweep; empty: all of the matrix
+  std::string only;  // the words of --only that selected the cells of the sweep; empty: the whole matrix
   SweepKind sweep_kind = SweepKind::imported;
-  std::string engine_sha256;             // of the engine's file; empty: not known
-  std::int64_t repeats = 0;              // that a sweep was to make of every cell, by hand; 0: as the matrix says
-  std::optional<SweepWords> words = {};  // of a sweep by hand; absent: not known, or another kind
+  std::string engine_sha256;  // SHA-256 of the engine's file; empty: unknown
+  std::int64_t repeats = 0;   // runs of every cell that a sweep by hand was asked for; 0: as many as the matrix says
+  std::optional<SweepWords> words = {};  // of a sweep by hand; nullopt: unknown, or another kind of sweep
 
   template <class Self, class F>
   static void fields(Self& self, F&& f) {
@@ -160,7 +160,7 @@ struct perfbench::spec::EnumNames<perfbench::harness::SweepKind> {
 
 namespace perfbench::harness {
 
-// AttemptRecord to and from JSON text (one line, canonical).
+// Converts an AttemptRecord to JSON text (one line, canonical) and back.
 std::string to_json_line(const AttemptRecord& record);
 
 // Throws spec::SpecError.

@@ -40,7 +40,7 @@ std::string machine_class_text(const std::map<std::string, std::string>& facts) 
   std::string text;
   for (const auto name : kClassFacts) {
     const auto fact = facts.find(std::string(name));
-    if (fact == facts.end()) continue;  // as if it were not known of any machine
+    if (fact == facts.end()) continue;  // same class as a machine for which this fact is unknown
     text += std::string(name) + "=";
     text += is_memory(name) ? std::to_string(memory_class_bytes(std::strtoll(fact->second.c_str(), nullptr, 10)))
                             : fact->second;
@@ -57,7 +57,7 @@ namespace {
 
 // Readings: columns of the table `attempts`.
 constexpr std::array<std::string_view, 3> kReadings{"load_1m", "memory_available_bytes", "peak_flops_per_s"};
-// What changes with every build, or with the layout of the run, on one and the same machine.
+// Facts that change with every build or with the layout of the run, on the same machine.
 constexpr std::array<std::string_view, 12> kBuildFacts{
     "version",   "compiler", "compiler_flags", "build_type", "engine_version", "git_commit",
     "git_dirty", "mpi",      "cuda",           "libraries",  "ranks",          "threads_per_rank"};
@@ -87,7 +87,7 @@ void from_text(const std::string& text, void* value) {
   std::from_chars(text.data(), text.data() + text.size(), *static_cast<Number*>(value));
 }
 
-// A text that names no value leaves it as it is: environment_of compares what it made with the facts.
+// Leaves the value unchanged if the text does not name one: environment_of compares its result with the facts.
 void from_text(const std::string& text, const spec::MemberType& type, void* value) {
   switch (type.kind) {
     case spec::MemberKind::boolean:
@@ -126,7 +126,7 @@ EnvironmentRows environment_rows(const spec::EnvironmentRecord& environment) {
   for (const auto& entry : table.fields) {
     const std::string name(entry.field.name);
     if (contains(kReadings, name)) continue;
-    // As if the field had not been added: an older record keeps its fingerprint.
+    // Left out, as if the field did not exist, so that an older record keeps its fingerprint.
     if (spec::is_omitted(table, entry, &environment, spec::Written::canonical)) continue;
     if (entry.type->kind == spec::MemberKind::mapping) {
       for (const auto& [key, value] : entry.type->values(entry.in(&environment))) {

@@ -1,12 +1,13 @@
-// Machines that are equally fast as far as anybody can say. A night in a container, on a cloud machine or after an
-// update of the kernel has another host name, another kernel and some other bytes of memory, and is a night of the same
-// series all the same: those are facts that a reader is shown when they change. Of one class are machines with equal
+// Classes of machines that are equally fast as far as their facts tell. A night in a container, on a cloud machine or
+// after an update of the kernel has another host name, another kernel and slightly more or less memory, but belongs to
+// the same series. Such facts are shown to the reader when they change. Machines are of one class if these facts are
+// equal:
 //
-//   cpu_model, cpu_features   the processor and its vector extensions
-//   cores_allowed             by affinity and control group
-//   governor                  the frequency policy
-//   memory_bytes              as memory_class_bytes
-//   gpu_model, gpu_memory_bytes (as memory_class_bytes), gpu_driver
+//     cpu_model, cpu_features   the processor and its vector extensions
+//     cores_allowed             by affinity and control group
+//     governor                  the frequency policy
+//     memory_bytes              as memory_class_bytes
+//     gpu_model, gpu_memory_bytes (as memory_class_bytes), gpu_driver
 #pragma once
 
 #include <cstdint>
@@ -21,33 +22,34 @@
 
 namespace perfbench::harness {
 
-// The smallest 2^n or 3 * 2^n not below `bytes`; 0 for 0. Kernels and hypervisors keep some per cent of the memory that
-// a machine is sold with, so that what is left lies below such a size and not around it: 7.7 GiB is of the class 8 GiB.
+// The smallest 2^n or 3 * 2^n that is not below `bytes`; 0 for 0. Kernels and hypervisors reserve some per cent of a
+// machine's nominal memory, so that the rest lies just below such a size: 7.7 GiB belongs to the class 8 GiB.
 std::int64_t memory_class_bytes(std::int64_t bytes);
 
-// The facts of the class, of all facts of an environment by name: a line for each that is known. The view v_machines
-// (schema.sql) has the same text in one line, with "; " between.
+// The class as text, from all facts of an environment by name: one line for each known fact of the class. The view
+// v_machines (schema.sql) has the same text in one line, with "; " between.
 std::string machine_class_text(const std::map<std::string, std::string>& facts);
 
 // SHA-256 of that text.
 std::string machine_class(const std::map<std::string, std::string>& facts);
 
-// An EnvironmentRecord as facts. Three kinds: facts of the machine (some of which make its class: environment_rows.h),
-// facts of the build, and readings that differ from one hour to the next. The first two make the fingerprint of an
-// environment; readings belong to an attempt.
+// An EnvironmentRecord as facts. There are three kinds: facts of the machine (some of which define its class, see
+// environment_rows.h), facts of the build, and readings that change from hour to hour. Facts of the first two kinds
+// define the fingerprint of an environment. Readings belong to an attempt.
 struct EnvironmentRows {
-  std::vector<std::pair<std::string, std::string>> facts;  // "libraries.oneDNN" -> "2.6.3", without readings
+  std::vector<std::pair<std::string, std::string>> facts;  // "libraries.oneDNN" -> "2.6.3"; without readings
   std::string fingerprint;                                 // SHA-256 over facts
 };
 
-// A fact that a new build or another layout of the run changes, and not the machine: "git_commit", "libraries.oneDNN".
+// A fact that changes with a new build or another layout of the run, and not with the machine: "git_commit",
+// "libraries.oneDNN".
 bool is_build_fact(std::string_view fact);
-// One of those: the version of a library that an engine was run with, "libraries.oneDNN" or "mpi".
+// A build fact that gives the version of a library with which an engine ran, "libraries.oneDNN" or "mpi".
 bool is_library_fact(std::string_view fact);
 
 EnvironmentRows environment_rows(const spec::EnvironmentRecord& environment);
 
-// The record of these facts, its readings at 0; nothing where none has them.
+// The record with these facts, its readings at 0. nullopt if none of the facts belongs to it.
 std::optional<spec::EnvironmentRecord> environment_of(const std::map<std::string, std::string>& facts);
 
 }  // namespace perfbench::harness

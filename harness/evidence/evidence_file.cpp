@@ -31,7 +31,7 @@ void refuse_damaged(const std::filesystem::path& file, const spec::NotJson& erro
 
 std::vector<FileSchema> file_schemas() {
   using spec::fields_schema;
-  // The last line counts the others, and has another shape (parse_trace_line).
+  // The last line counts the others and has another shape (parse_trace_line).
   const spec::Json trace{
       {"oneOf", spec::Json::array({fields_schema<spec::TraceEvent>(), fields_schema<spec::TraceEnd>()})}};
   std::vector<FileSchema> schemas{

@@ -1,4 +1,4 @@
-// One document of a run directory, as a crash, a full disk or a hostile engine may have left it.
+// A document of a run directory, which a crash, a full disk or a hostile engine may have damaged.
 #pragma once
 
 #include <filesystem>
@@ -13,19 +13,19 @@
 
 namespace perfbench::harness {
 
-// The file is there and holds nothing that could be understood: cut off, empty, no regular file, too large. The message
-// names it without its folder, so that it is the same wherever the directory lies: "env.json is empty".
+// The file exists but has no readable content: it is cut off, empty, too large or not a regular file. The message names
+// it without its folder, so that it does not depend on the place of the directory: "env.json is empty".
 class DamagedFile : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// The text of a document; nothing where there is none. Throws DamagedFile.
+// The text of a document; nullopt if there is none. Throws DamagedFile.
 std::optional<std::string> document_text(const std::filesystem::path& file);
 
 [[noreturn]] void refuse_damaged(const std::filesystem::path& file, const spec::NotJson& error);
 
-// What `parse` makes of the text. A text that is JSON and means something else is no damage: the SpecError stays one.
+// Parses the text. A text that is valid JSON with the wrong content is not damage: its SpecError is passed on.
 template <class Parse>
 std::optional<std::invoke_result_t<Parse, const std::string&>> read_document(const std::filesystem::path& file,
                                                                              const Parse& parse) {
@@ -38,16 +38,16 @@ std::optional<std::invoke_result_t<Parse, const std::string&>> read_document(con
   }
 }
 
-// The files of a run directory (attempt.h) as JSON Schemas, draft 2020-12, each made from the field list by which its
-// file is written and read. Include in .cpp files only: it pulls in the JSON library.
+// The files of a run directory (attempt.h) as JSON Schemas, draft 2020-12. Each is made from the field list with which
+// its file is written and read. Include this in .cpp files only, because it needs the JSON library.
 struct FileSchema {
-  std::string name;   // by which it is asked for: "steps"
-  std::string file;   // "steps.rank<R>.jsonl": the schema is of one line
+  std::string name;   // the name to ask for: "steps"
+  std::string file;   // "steps.rank<R>.jsonl": the schema describes one line
   std::string holds;  // "one rank's steps, a line each"
   nlohmann::json schema;
 };
 
-// In the order in which a run leaves them.
+// In the order in which a run writes them.
 std::vector<FileSchema> file_schemas();
 
 }  // namespace perfbench::harness

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr mode_t kPermissionBits = 07777;
-constexpr int kMostLinks = 40;  // as Linux follows at most (path_resolution(7))
+constexpr int kMostLinks = 40;  // the limit of Linux (path_resolution(7))
 
 [[noreturn]] void refuse(const fs::path& file, const std::string& why) {
   throw OutputError(fmt::format("{} cannot be written: {}", file.string(), why));
@@ -26,7 +26,7 @@ constexpr int kMostLinks = 40;  // as Linux follows at most (path_resolution(7))
   refuse(file, std::strerror(error));
 }
 
-// Behind the links of the last name, also where they lead to a file that does not exist yet.
+// Follows the links of the last name, even if they lead to a file that does not exist yet.
 fs::path behind_links(const fs::path& named) {
   auto file = fs::absolute(named);
   for (int links = 0; links < kMostLinks; ++links) {

@@ -48,7 +48,7 @@ std::vector<fs::path> folders_below(const fs::path& folder) {
 
 void flush_folder(const fs::path& folder) {
   const FileDescriptor fd(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  // Some network file systems cannot flush a folder; the rename stands all the same.
+  // Some network file systems cannot flush a folder. The rename is valid all the same.
   if (!fd.is_open() || (fsync(fd.get()) != 0 && errno != EINVAL)) fail("flush", folder);
 }
 

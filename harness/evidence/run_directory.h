@@ -1,5 +1,5 @@
-// The files of an attempt (attempt.h shows the layout). Everything that has to survive a power cut is written to a
-// temporary name, flushed, and renamed; attempt.json comes last, so a folder that has it is complete.
+// The files of an attempt (attempt.h shows the layout). Files that must survive a power cut are written under a
+// temporary name, flushed, and renamed. attempt.json comes last, so a folder that has it is complete.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace perfbench::harness {
 
-// A folder or file of a run could not be written or read; the message names the path and the reason.
+// A folder or file of a run could not be written or read. The message names the path and the reason.
 class RunDirectoryError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -28,20 +28,20 @@ struct AttemptDirectory {
 // RUNS/<first 16 digits of the run id>
 std::filesystem::path run_folder(const std::filesystem::path& runs, const std::string& run_id);
 
-// Makes the folder of the next attempt; two sweeps at once get different ones. Throws RunDirectoryError.
+// Makes the folder of the next attempt; two concurrent sweeps get different ones. Throws RunDirectoryError.
 AttemptDirectory create_attempt(const std::filesystem::path& runs, const std::string& run_id);
 
-// All attempts of a run, complete or not, by number.
+// All attempts of a run by number, whether complete or not.
 std::vector<AttemptDirectory> list_attempts(const std::filesystem::path& runs, const std::string& run_id);
 
-// The whole of a regular file; nothing when there is none. Throws RunDirectoryError, also for anything else in its
-// place.
+// The whole content of a regular file; nullopt if there is no file. Throws RunDirectoryError, also for anything that is
+// not a regular file.
 std::optional<std::string> read_file(const std::filesystem::path& file);
 
 enum class FileMode { data, executable };
 
-// Temporary file, flush, rename, flush of the folder. Throws RunDirectoryError, for example on a full disk. For files
-// of perfbench's own; output_file.h writes those that a user names.
+// Writes a temporary file, flushes and renames it, and flushes the folder. Throws RunDirectoryError, for example on a
+// full disk. For perfbench's own files; output_file.h writes those that a user names.
 void write_atomically(const std::filesystem::path& file, std::string_view text, FileMode mode = FileMode::data);
 
 }  // namespace perfbench::harness

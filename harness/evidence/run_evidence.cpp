@@ -23,7 +23,7 @@
 namespace perfbench::harness {
 namespace {
 
-// A line that cannot be read says nothing here; that the file is damaged is said elsewhere.
+// Skips unreadable lines: damage is reported elsewhere.
 void look_at_lines(std::string_view text, spec::Finiteness& out) {
   spec::StepLineReader reader;
   while (!text.empty()) {
@@ -46,7 +46,7 @@ spec::Finiteness finiteness_of_steps(const std::filesystem::path& directory, std
       const auto text = spec::read_regular_file(directory / steps_file(rank), spec::kLargestRecordsBytes);
       if (text) look_at_lines(*text, out);
     } catch (const spec::FileError&) {
-      continue;  // said elsewhere, too
+      continue;  // reported elsewhere, too
     }
   }
   return out;
@@ -92,7 +92,7 @@ std::string at_pointer(const spec::SpecError& error) {
   return (error.pointer().empty() ? "" : "at " + error.pointer() + ": ") + error.what();
 }
 
-// Of a file without which nothing is known.
+// Reads a file that the evidence cannot do without.
 template <class Parse>
 auto parse_needed(const fs::path& file, const Parse& parse) {
   try {
@@ -104,8 +104,8 @@ auto parse_needed(const fs::path& file, const Parse& parse) {
   }
 }
 
-// Nothing where it is damaged, which is noted. What is whole and cannot be understood is an error only where it takes
-// the result of a run away; of a run that failed it is one more thing that went wrong.
+// Returns nullopt for a damaged file and notes the damage. A file that is whole and has the wrong content is an error
+// only if it takes away the result of a run; in a run that failed it is noted like other damage.
 template <class Parse>
 auto parse_evidence(const fs::path& file, const Parse& parse, RunEvidence& out)
     -> decltype(read_document(file, parse)) {
@@ -120,7 +120,7 @@ auto parse_evidence(const fs::path& file, const Parse& parse, RunEvidence& out)
   return std::nullopt;
 }
 
-// Appends one rank's steps, up to the first damaged line.
+// Appends the steps of one rank, up to the first damaged line.
 class StepsReader {
  public:
   StepsReader(fs::path file, std::int64_t rank, RunEvidence& out) : file_(std::move(file)), rank_(rank), out_(out) {}
@@ -145,7 +145,7 @@ class StepsReader {
     }
   }
 
-  // Whether to go on.
+  // Returns whether to go on.
   bool take(std::string_view line, bool whole) {
     try {
       const auto& step = reader_.read(line);
@@ -163,8 +163,8 @@ class StepsReader {
     return false;
   }
 
-  // Only the last line can have been cut off, and a cut line has no end. A rank that died leaves one; a run that ended
-  // well does not.
+  // Only the last line can have been cut off, and then it has no line end. A rank that died leaves such a line; a run
+  // that ended well does not.
   void lose_last_line() {
     ++out_.lost_step_lines;
     if (out_.recorded_state == AttemptState::ok) note(fmt::format("ends in the middle of line {}", line_number_));
@@ -195,7 +195,7 @@ void check_run(const fs::path& directory, const RunEvidence& evidence) {
   }
 }
 
-// A run that ended well has recorded every step on every rank: fewer were lost afterwards, whole lines of them.
+// A run that ended well recorded every step on every rank. If there are fewer, whole lines were lost afterwards.
 void note_lost_steps(RunEvidence& evidence) {
   std::vector<std::int64_t> found(static_cast<std::size_t>(evidence.run.mesh.devices()));
   for (const auto& step : evidence.steps) ++found[static_cast<std::size_t>(step.rank)];
@@ -206,7 +206,8 @@ void note_lost_steps(RunEvidence& evidence) {
   }
 }
 
-// Damage is part of why an attempt failed, or makes it one that did. What attempt.json says already is not said twice.
+// Adds the damage to the reason of a failed attempt; an attempt that was ok becomes a failed one. Damage that
+// attempt.json already names is not repeated.
 void account_for_damage(RunEvidence& evidence) {
   auto& attempt = evidence.attempt;
   if (attempt.state == AttemptState::ok && evidence.damage.empty()) note_lost_steps(evidence);
@@ -221,7 +222,7 @@ void account_for_damage(RunEvidence& evidence) {
   }
 }
 
-// Before a run could be called diverged, one whose loss was lost was ok.
+// Older versions recorded a run whose loss stopped being finite as ok.
 void judge_finiteness(RunEvidence& evidence) {
   if (evidence.attempt.state != AttemptState::ok) return;
   spec::Finiteness finiteness;

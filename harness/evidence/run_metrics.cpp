@@ -17,7 +17,7 @@
 namespace perfbench::harness {
 namespace {
 
-// The definitions count 2 of 6 parts to the forward pass.
+// By these definitions the forward pass has 2 of 6 parts of the FLOPs.
 double flops_per_token(const spec::RunSpec& run, spec::FlopDefinition definition) {
   return spec::flops_per_token(definition, run.model, run.seq_len, run.lora) * (run.trains() ? 1.0 : 1.0 / 3.0);
 }
@@ -40,7 +40,7 @@ std::optional<double> estimated_days(const spec::RunSpec& run, double step_time_
 namespace {
 
 using spec::StepRecord;
-using RankSteps = std::vector<const StepRecord*>;  // one step, all ranks
+using RankSteps = std::vector<const StepRecord*>;  // the records of one step, one for each rank
 
 constexpr double kSecondsPerNs = 1e-9;
 
@@ -59,7 +59,7 @@ std::vector<RankSteps> complete_steps(const std::vector<StepRecord>& steps) {
   return out;
 }
 
-// Without those that tracing took part in.
+// Leaves out the steps that were traced.
 std::vector<RankSteps> timed_steps(std::vector<RankSteps> complete) {
   std::erase_if(complete, [](const RankSteps& step) {
     return std::any_of(step.begin(), step.end(), [](const auto* record) { return record->traced != 0; });
@@ -77,7 +77,7 @@ double slowest_rank_s(const RankSteps& step) {
   return longest_s(step, &StepRecord::wall_ns);
 }
 
-// Phases overlap differently on each rank; their mean over ranks keeps the parts' sum equal to the mean step.
+// Phases overlap differently on each rank. The mean over ranks keeps the sum of the parts equal to the mean step.
 double mean_over_ranks_s(const RankSteps& step, std::int64_t StepRecord::*time) {
   double sum = 0;
   for (const auto* record : step) sum += static_cast<double>(record->*time);
@@ -101,10 +101,11 @@ std::map<std::int64_t, std::vector<double>> probes_of_ranks_s(std::span<const Ra
   return out;
 }
 
-// The probe of each rank is its own series (ranks may sit on unlike cores); the run is as unquiet as its worst rank.
-// How fast the machine was is a processor's median probe. At its power cap a GPU turns its clock by what the steps do
-// (on an H200 by 6 % between two models, on an H100 by as much between two settings of one), so that of a GPU it is the
-// least probe, nearly always the one before any step: over 46 runs on two cards those differed by 1.3 % at most.
+// The probe of each rank is a series of its own, because ranks may sit on different cores; the run has the spread of
+// its worst rank. The speed of the machine is the median probe on a processor, and the smallest probe on a GPU. The
+// reason: at its power cap a GPU changes its clock depending on the work of the steps (by 6 % between two models on an
+// H200, by as much between two settings of one model on an H100). The smallest probe is nearly always that of the first
+// step: over 46 runs on two cards it varied by 1.3 % at most.
 void append_probe(spec::Device device, std::span<const RankSteps> timed, std::span<const RankSteps> steady,
                   std::vector<MetricValue>& out) {
   std::optional<double> worst;
@@ -136,7 +137,8 @@ void append_phases(std::span<const RankSteps> steady, std::vector<MetricValue>& 
   for (const auto& [metric, time] : phases) out.push_back({metric, median_phase_s(steady, time)});
 }
 
-// Of all steps and not of the steady ones: which those are is measured, and what becomes of tokens is not.
+// Uses all steps and not only the steady ones: which steps are steady is a measurement, but what happens to tokens is
+// not.
 void append_experts(const spec::RunSpec& run, std::span<const RankSteps> complete, std::vector<MetricValue>& out) {
   const std::int64_t choices = spec::choices_of_step(run);
   if (choices == 0) return;
@@ -152,7 +154,7 @@ void append_experts(const spec::RunSpec& run, std::span<const RankSteps> complet
                  static_cast<double>(dropped) / static_cast<double>(choices) / static_cast<double>(complete.size())});
 }
 
-// Of all steps, too: a cell's runs see the same rows, and which steps are steady is measured.
+// Uses all steps, too: the runs of a cell see the same rows, while which steps are steady is a measurement.
 void append_real_tokens(const spec::RunSpec& run, std::span<const RankSteps> complete, double mean_s,
                         std::vector<MetricValue>& out) {
   if (!run.counts_targets() || mean_s <= 0) return;
@@ -167,7 +169,7 @@ void append_evaluation(const spec::EvaluationResult& found, std::vector<MetricVa
   out.push_back({"eval_perplexity", found.perplexity});
 }
 
-// Of all steps: how often a run saves has nothing to do with which of them are steady.
+// Uses all steps: how often a run saves does not depend on which of them are steady.
 void append_checkpoints(std::span<const RankSteps> complete, const spec::CheckpointCosts& costs,
                         std::vector<MetricValue>& out) {
   std::vector<double> stalls_s;
@@ -236,7 +238,7 @@ std::vector<MetricValue> run_metrics(const spec::RunSpec& run, const std::vector
     append_evaluation(summary->evaluation, out);
     append_checkpoints(complete, summary->checkpoint, out);
   }
-  std::erase_if(out, [](const MetricValue& m) { return !std::isfinite(m.value); });  // a loss that was lost
+  std::erase_if(out, [](const MetricValue& m) { return !std::isfinite(m.value); });  // a loss that is not finite
   return out;
 }
 

@@ -1,5 +1,5 @@
-// What follows from the step time of a run: model FLOP utilisation under a named definition (workloads/spec/flops.h),
-// and how long its training takes.
+// Values that follow from the step time of a run: its model FLOP utilisation under a named definition
+// (workloads/spec/flops.h), and the duration of its training.
 #pragma once
 
 #include <optional>
@@ -16,11 +16,12 @@ struct RunSpec;
 
 namespace perfbench::harness {
 
-// `peak_flops_per_s` of one device.
+// `peak_flops_per_s` is the peak of one device.
 double mfu_fraction(const spec::RunSpec& run, double step_time_s, double peak_flops_per_s,
                     spec::FlopDefinition definition);
 
-// All training_steps at this step time, without pauses. Nothing for a run that does not say how many they are.
+// The duration of all training_steps at this step time, without pauses. nullopt for a run that does not say how many
+// training steps it has.
 std::optional<double> estimated_days(const spec::RunSpec& run, double step_time_s);
 
 }  // namespace perfbench::harness
@@ -31,18 +32,19 @@ struct RunSpec;
 
 namespace perfbench::harness {
 
-// The numbers about a whole attempt, all from its step records: the one place that derives them.
+// The metrics of a whole attempt. They are derived from its step records, only here.
 struct MetricValue {
-  std::string metric;  // tag of the metric catalog
+  std::string metric;  // its name in the metric catalog
   double value = 0;
 };
 
-// Of each step that every rank finished and none traced, in order: a step of the run takes as long as its slowest rank.
+// The time of each step that every rank finished and none traced, in order. A step of the run takes as long as its
+// slowest rank.
 std::vector<double> step_times_s(const std::vector<spec::StepRecord>& steps);
 
-// `steps` by rank, then step. Steps that not every rank finished are left out, of times also those that were traced;
-// medians and means are over the steady ones (steady.h). MFU is not among them: it needs a definition and a peak, and
-// is computed where it is shown. Empty without a complete step.
+// `steps` are sorted by rank, then step. Steps that some rank did not finish are left out, and traced steps are left
+// out of times; medians and means are over the steady steps (steady.h). MFU is not included: it needs a definition and
+// a peak, and is computed where it is shown. Empty if there is no complete step.
 std::vector<MetricValue> run_metrics(const spec::RunSpec& run, const std::vector<spec::StepRecord>& steps,
                                      const std::optional<spec::RunSummary>& summary);
 

@@ -84,7 +84,7 @@ class Reader {
                  fmt::format("counts {} events, above it are {}: lines were lost", end_->events, found));
   }
 
-  // One span for each traced step, one after the other.
+  // Traced steps have one span each, in sequence.
   void check_steps() const {
     std::vector<const spec::TraceEvent*> steps;
     std::set<std::int64_t> numbers;
@@ -113,7 +113,7 @@ class Reader {
   std::size_t line_number_ = 0;
 };
 
-// R of "trace.rank<R>.jsonl".
+// The R of "trace.rank<R>.jsonl".
 std::optional<std::int64_t> rank_of(const std::string& name) {
   constexpr std::string_view kBefore = "trace.rank";
   if (!name.starts_with(kBefore)) return std::nullopt;

@@ -1,4 +1,4 @@
-// The trace of a run directory, as the engine wrote it (workloads/spec/trace_record.h), read and checked.
+// The trace of a run directory as the engine wrote it (workloads/spec/trace_record.h), read and checked.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@ struct RankTrace {
   spec::TraceEnd end;
 };
 
-// Every rank's trace, by rank; empty when no rank has one. `ranks` of the run, where that is known. Throws InputError,
-// "[trace] file:line what is wrong", for a rank that is missing and for a file that was cut off or damaged: half a
-// trace gives wrong sums, so it gives none.
+// The trace of every rank, by rank; empty if no rank has one. `ranks` is the number of ranks of the run, where it is
+// known. Throws InputError, "[trace] file:line what is wrong", if a rank is missing or a file is cut off or damaged:
+// half a trace would give wrong sums, so it is refused.
 std::vector<RankTrace> read_traces(const std::filesystem::path& directory,
                                    std::optional<std::int64_t> ranks = std::nullopt);
 

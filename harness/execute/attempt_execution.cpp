@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::size_t kTailLines = 40;
 
-// Processes that the kernel has ended for want of memory since the node started.
+// Number of processes that the kernel has killed since boot because memory ran out.
 std::int64_t kernel_memory_kills() {
   std::ifstream in("/proc/vmstat");
   std::string name;
@@ -34,11 +34,11 @@ std::int64_t kernel_memory_kills() {
   return 0;
 }
 
-// Counts the lines of a growing file, reading only what is new.
+// Counts the lines of a growing file and reads only its new part.
 class LineCounter {
  public:
   explicit LineCounter(fs::path file) : file_(std::move(file)) {}
-  // What is no regular file, or far too large, has no lines.
+  // 0 for a file that is not regular, or far too large.
   std::int64_t count() {
     try {
       const auto file = spec::RegularFile::open(file_, spec::kLargestRecordsBytes);
@@ -88,11 +88,11 @@ std::optional<spec::RunSummary> read_summary(const fs::path& directory) {
   } catch (const spec::SpecError& e) {
     broken.message = fmt::format("{} {} {}", kResultFile, e.pointer(), e.what());
   }
-  // As good as absent, and the reason says why.
+  // equivalent to a missing file; the reason says why
   return broken;
 }
 
-// What the engine left in place of its records, one sentence a file. result.json is read_summary's.
+// Describes records that the engine damaged or replaced, one sentence for each file. read_summary handles result.json.
 std::vector<std::string> damaged_files(const fs::path& directory, std::int64_t ranks) {
   std::vector<std::string> out;
   try {
@@ -100,7 +100,7 @@ std::vector<std::string> damaged_files(const fs::path& directory, std::int64_t r
   } catch (const DamagedFile& e) {
     out.emplace_back(e.what());
   } catch (const spec::SpecError&) {
-    // Of another version: whoever reads it says so.
+    // written by another version; its reader reports that
   }
   for (std::int64_t rank = 0; rank < ranks; ++rank) {
     try {
@@ -112,7 +112,7 @@ std::vector<std::string> damaged_files(const fs::path& directory, std::int64_t r
   return out;
 }
 
-// The engine may have removed the attempt's folder, or put something else in its place: a file, or a link to elsewhere.
+// The engine may have removed the attempt's folder, or put a file or a link to another place in its place.
 void make_folder_again(const fs::path& directory, std::vector<std::string>& damaged) {
   std::error_code error;
   const auto found = fs::symlink_status(directory, error).type();
@@ -120,11 +120,11 @@ void make_folder_again(const fs::path& directory, std::vector<std::string>& dama
   const bool is_gone = found == fs::file_type::not_found;
   damaged.push_back(fmt::format("the attempt's folder was {} while the engine ran", is_gone ? "removed" : "replaced"));
   if (!is_gone) fs::rename(directory, directory.string() + ".replaced", error);
-  fs::create_directories(directory, error);  // what fails here, writing into it will name
+  fs::create_directories(directory, error);  // a failure here appears again when files are written
 }
 
-// Puts run.json back where the engine changed it: without it nothing else of the directory can be understood. Makes way
-// for attempt.json, which a folder of that name would keep from being written.
+// Restores run.json if the engine changed it, because without it the directory cannot be understood. Removes a folder
+// named attempt.json, which would keep the file from being written.
 void restore(const fs::path& directory, const Cell& cell, std::vector<std::string>& damaged) {
   std::error_code none;
   for (const auto* name : {kRunFile, kAttemptFile}) {
@@ -141,7 +141,7 @@ void restore(const fs::path& directory, const Cell& cell, std::vector<std::strin
   write_atomically(directory / kRunFile, text);
 }
 
-// What was seen of an engine from outside.
+// An engine's execution, as observed from outside.
 struct Execution {
   ProcessEnd end;
   std::int64_t memory_kills = 0;
@@ -183,7 +183,7 @@ FinishedAttempt complete(const AttemptDirectory& directory, AttemptRecord record
 FinishedAttempt execute_in(const AttemptDirectory& directory, const Cell& cell, const ExecutionSettings& settings,
                            const StepsListener& on_steps, AttemptRecord record) {
   auto request = settings.launcher.request(cell.run, directory.path);
-  request.largest_file_bytes = spec::kLargestRecordsBytes;  // more would not be read
+  request.largest_file_bytes = spec::kLargestRecordsBytes;  // larger files would not be read
   record.command = request.command;
   const auto records = directory.path / steps_file(0);
   LineCounter steps(records);
@@ -197,7 +197,7 @@ FinishedAttempt execute_in(const AttemptDirectory& directory, const Cell& cell, 
                                    .on_start = settings.on_start});
   record.wall_ns = end.wall_ns;
   const bool cancel_seen = end.cancel_seen;
-  // Counted anew: what was there while the engine ran may have gone since.
+  // Counted again, because files that existed while the engine ran may be gone.
   const auto outcome = judge(cell, settings, directory.path,
                              {.end = std::move(end),
                               .memory_kills = kernel_memory_kills() - kills_before,

@@ -22,7 +22,7 @@ bool says_something(const std::string& line) {
   return line.find_first_not_of(" -=*\t\r") != std::string::npos;
 }
 
-// Empty where there is none, or something else in its place.
+// Empty if there is no log, or something else in its place.
 std::string end_of(const std::filesystem::path& log) {
   try {
     const auto file = spec::RegularFile::open(log);
@@ -40,7 +40,7 @@ std::string end_of(const std::filesystem::path& log) {
 constexpr std::string_view kRank = "process rank ";
 constexpr std::string_view kSignal = " exited on signal ";
 
-// The number that follows `words`, which stand at `at` of the line.
+// The number that follows `words`, which begin at `at` in the line.
 std::optional<std::int64_t> number_after(std::string_view line, std::size_t at, std::string_view words) {
   if (at == std::string_view::npos) return std::nullopt;
   std::int32_t number = 0;
@@ -70,7 +70,8 @@ std::vector<std::string> launcher_messages(const std::filesystem::path& log) {
   std::vector<std::string> lines;
   std::istringstream end(end_of(log));
   for (std::string line; std::getline(end, line);) lines.push_back(line);
-  // Frames come in pairs. Of an odd number the first belongs to a message that began before the end of the log.
+  // Frames come in pairs. If their number is odd, the first one closes a message that began before this part of the
+  // log.
   bool is_within = std::count_if(lines.begin(), lines.end(), is_frame) % 2 != 0;
   std::vector<std::string> out;
   for (const auto& line : lines) {
@@ -97,7 +98,7 @@ std::optional<RankSignal> reported_signal(const std::vector<std::string>& lines)
 
 namespace {
 
-constexpr int kShellSignalBase = 128;  // a launcher that passes a rank's signal on exits with 128 + signal
+constexpr int kShellSignalBase = 128;  // a launcher that passes on a rank's signal exits with 128 + signal
 constexpr std::size_t kLongestReason = 500;
 
 double gibibytes(std::int64_t bytes) {
@@ -116,7 +117,7 @@ std::string one_line(std::string text) {
   return text;
 }
 
-// "[node:1234] ...", as Open MPI's libraries begin the lines in which they say where in them something happened.
+// "[node:1234] ...", with which Open MPI's libraries begin the lines that locate a problem inside them.
 bool is_library_trace(const std::string& line) {
   const auto end = line.find(']');
   const auto colon = line.rfind(':', end);
@@ -125,7 +126,7 @@ bool is_library_trace(const std::string& line) {
   return line.find_first_not_of("0123456789", colon + 1) == end;
 }
 
-// That a rank has failed, without saying why.
+// Messages that say that a rank has failed, but not why.
 bool is_general(const std::string& message) {
   constexpr std::array kBeginnings{"Primary job", "mpirun detected that one", "mpirun noticed that", "prterun detected",
                                    "prterun noticed"};
@@ -133,8 +134,8 @@ bool is_general(const std::string& message) {
                      [&message](const char* beginning) { return message.starts_with(beginning); });
 }
 
-// The line of the log that says why the run failed: the engine's own last words, else the last that something other
-// than the launcher printed, else the launcher's own first message.
+// The line of the log that says why the run failed. It is the engine's own last message, or else the last line that did
+// not come from the launcher, or else the launcher's first message.
 std::string cause_in(const AttemptEvidence& evidence) {
   const auto& lines = evidence.log_lines;
   const auto engine = std::find_if(lines.rbegin(), lines.rend(), [](const std::string& line) {
@@ -155,7 +156,7 @@ std::string cause_in(const AttemptEvidence& evidence) {
   return trace != lines.end() ? *trace : lines.back();
 }
 
-// What the engine said last, in its own words before its launcher's.
+// The last message of the engine, or else of its launcher.
 std::string last_words(const AttemptEvidence& evidence) {
   if (evidence.summary && !evidence.summary->message.empty()) return ": " + evidence.summary->message;
   return evidence.log_lines.empty() ? "; its log is empty" : ": " + cause_in(evidence);
@@ -183,7 +184,7 @@ AttemptOutcome ended_by_signal(const AttemptEvidence& evidence, const RankSignal
   return {AttemptState::crashed, what + last_words(evidence)};
 }
 
-// By its own word, or its exit code where it left none.
+// The outcome from the engine's own result or, if it left none, from its exit code.
 AttemptOutcome ended_by_itself(const AttemptEvidence& evidence) {
   const auto code = evidence.end.exit_code;
   const auto status = evidence.summary ? evidence.summary->status : std::string();
@@ -212,7 +213,7 @@ AttemptOutcome ended_by_itself(const AttemptEvidence& evidence) {
     return {AttemptState::quarantined, fmt::format("the engine says ok, but its records hold {} of {} steps",
                                                    evidence.steps_recorded, evidence.steps_wanted)};
   }
-  // Whatever a GPU's trouble did to the times, a loss that is lost is the first thing to know.
+  // A loss that is not finite is the most important fact, even if GPU trouble spoiled the times.
   if (evidence.finiteness.diverged()) return {AttemptState::diverged, evidence.gpu_trouble.value_or("")};
   if (evidence.gpu_trouble) return {AttemptState::quarantined, *evidence.gpu_trouble};
   return {};

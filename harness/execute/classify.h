@@ -1,4 +1,4 @@
-// What the end of an engine's log says.
+// Reads the end of an engine's log.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@
 
 namespace perfbench::harness {
 
-// The last lines that say something: without blank lines and mpirun's frames. At most `count`, the oldest first; empty
-// when there is no log.
+// The last meaningful lines: without blank lines and mpirun's frames. At most `count`, the oldest first; empty if there
+// is no log.
 std::vector<std::string> log_tail(const std::filesystem::path& log, std::size_t count);
 
-// What a launcher says in the end of a log, one text a message. Open MPI puts each of its own between two lines of
-// dashes, so that it is told from what ranks and libraries print.
+// The messages of a launcher at the end of a log. Open MPI puts each of its messages between two lines of dashes, which
+// distinguishes them from the output of ranks and libraries.
 std::vector<std::string> launcher_messages(const std::filesystem::path& log);
 
 struct RankSignal {
@@ -28,24 +28,24 @@ struct RankSignal {
   int signal = 0;
 };
 
-// mpirun reports a rank's signal in words: "... process rank 1 with PID 77 on node n exited on signal 9 (Killed)."
+// Parses mpirun's report of a rank's signal: "... process rank 1 with PID 77 on node n exited on signal 9 (Killed)."
 std::optional<RankSignal> reported_signal(const std::vector<std::string>& lines);
 
-// From how the processes ended to the state of the attempt. A pure function over what was seen.
+// Decides the state of an attempt from the way its processes ended. A pure function of the observations.
 struct AttemptEvidence {
   ProcessEnd end;
   std::optional<spec::RunSummary> summary;  // result.json
   std::vector<std::string> log_lines;       // the end of engine.log
   std::vector<std::string> launcher_messages = {};
   std::int64_t ranks = 1;
-  std::int64_t steps_recorded = 0;  // whole lines of steps.rank0.jsonl
+  std::int64_t steps_recorded = 0;  // complete lines of steps.rank0.jsonl
   std::int64_t steps_wanted = 0;
-  std::int64_t memory_limit_bytes = 0;     // that the harness enforced
-  std::chrono::nanoseconds time_limit{0};  // that the harness enforced
-  std::int64_t kernel_memory_kills = 0;    // by the kernel on this node while the attempt ran
-  std::vector<std::string> damaged_files;  // a sentence each: "env.json is empty"
-  std::optional<std::string> gpu_trouble;  // what spoils the times of an attempt that ended well
-  spec::Finiteness finiteness;             // of its steps
+  std::int64_t memory_limit_bytes = 0;     // the limit that the harness enforced
+  std::chrono::nanoseconds time_limit{0};  // the limit that the harness enforced
+  std::int64_t kernel_memory_kills = 0;    // kills by the kernel on this node while the attempt ran
+  std::vector<std::string> damaged_files;  // one sentence each: "env.json is empty"
+  std::optional<std::string> gpu_trouble;  // the GPU trouble that spoils the times of an attempt that ended well
+  spec::Finiteness finiteness;             // finiteness of the losses of its steps
 };
 
 struct AttemptOutcome {

@@ -9,7 +9,8 @@ Interruption::Interruption() {
   sigset_t taken;
   sigemptyset(&taken);
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
-    // What is ignored stays so (nohup, a script's job in the background): blocked, it would arrive all the same.
+    // An ignored signal must stay ignored (nohup, a script's background job); blocking it would make it arrive all the
+    // same.
     struct sigaction now {};
     sigaction(number, nullptr, &now);
     if (now.sa_handler != SIG_IGN) sigaddset(&taken, number);

@@ -1,4 +1,5 @@
-// Ctrl-C and its relatives as bytes on a descriptor instead of handlers: the sweep looks where it waits.
+// Delivers Ctrl-C and similar signals as bytes on a descriptor instead of calling handlers, so that the sweep can poll
+// it.
 #pragma once
 
 #include <csignal>
@@ -7,8 +8,8 @@
 
 namespace perfbench::harness {
 
-// While it lives, SIGINT, SIGTERM and SIGHUP of this thread arrive on fd(), but for those that were ignored before.
-// Threads made before keep theirs.
+// While it exists, SIGINT, SIGTERM and SIGHUP for this thread arrive on fd(), except for those that were ignored
+// before. Threads that already existed are not affected.
 class Interruption {
  public:
   Interruption();
@@ -17,7 +18,7 @@ class Interruption {
   ~Interruption();
 
   int fd() const { return fd_.get(); }
-  // Whether one has arrived that nobody has taken; takes it.
+  // Takes a pending signal; returns whether there was one.
   bool take();
 
  private:

@@ -13,7 +13,7 @@
 namespace perfbench::harness {
 
 std::map<std::string, std::string> EngineProgram::environment() const {
-  constexpr const char* kLibraryPath = "LD_LIBRARY_PATH";  // of the dynamic loader
+  constexpr const char* kLibraryPath = "LD_LIBRARY_PATH";  // read by the dynamic loader
   if (libraries.empty()) return {};
   const char* others = std::getenv(kLibraryPath);
   return {{kLibraryPath, libraries.string() + (others == nullptr ? "" : ":" + std::string(others))}};
@@ -28,12 +28,13 @@ ProcessRequest EngineProgram::request(const std::vector<std::string>& arguments)
 namespace fs = std::filesystem;
 namespace {
 
-// How often a waiting OpenMP thread looks before it sleeps: about 0.1 ms. libgomp's own 300 000 (17 ms) makes a step
-// five times slower as soon as anything else runs on the cores; on idle cores 2000 costs a few percent of a 40 ms step.
+// How often a waiting OpenMP thread polls before it sleeps: about 0.1 ms. libgomp's default of 300 000 (17 ms) makes a
+// step five times slower as soon as anything else runs on the cores. On idle cores, 2000 costs a few percent of a 40 ms
+// step.
 constexpr const char* kSpinCount = "2000";
 
-// OpenMPI's options: more ranks than cores are allowed (they yield to each other), and ranks are not bound, because
-// each would be bound to one core while it computes with several threads.
+// Options of Open MPI. More ranks than cores are allowed; they yield to each other. Ranks are not bound, because each
+// would be bound to one core while it computes with several threads.
 std::vector<std::string> mpirun_command(const fs::path& mpirun, std::int64_t ranks,
                                         const std::map<std::string, std::string>& environment) {
   std::vector<std::string> command{mpirun.string()};
@@ -43,7 +44,7 @@ std::vector<std::string> mpirun_command(const fs::path& mpirun, std::int64_t ran
   return command;
 }
 
-// A person's own OpenMP settings stand.
+// Keeps OpenMP settings of the user.
 void set_default(std::map<std::string, std::string>& environment, const char* name, const char* value) {
   if (std::getenv(name) == nullptr) environment[name] = value;
 }
@@ -81,11 +82,11 @@ ProcessRequest Launcher::request(const spec::RunSpec& run, const fs::path& attem
   request.environment = engine.environment();
   request.environment["OMP_NUM_THREADS"] = std::to_string(threads);
   request.environment["OMP_DYNAMIC"] = "false";
-  // Threads stay free to move: bound ones wait for whatever else runs on their core, and ranks that each bind from the
+  // Threads may move between cores: bound threads wait for other work on their core, and ranks that each bind from the
   // first core on would share it.
   set_default(request.environment, "OMP_PROC_BIND", "false");
   if (ranks * threads > cores) {
-    // A thread that spins while it waits takes the core from the one it waits for.
+    // A thread that spins while it waits may take the core from the thread that it waits for.
     set_default(request.environment, "OMP_WAIT_POLICY", "passive");
   } else {
     set_default(request.environment, "GOMP_SPINCOUNT", kSpinCount);
@@ -97,8 +98,8 @@ ProcessRequest Launcher::request(const spec::RunSpec& run, const fs::path& attem
                       "PERFBENCH_MPIRUN",
                       ranks));
     }
-    // Open MPI looks for a program that starts ranks on other nodes, and ends if there is none. One node needs none, so
-    // any program will do (orte/mca/plm/rsh of Open MPI 4, plm/ssh of PRRTE in 5).
+    // Open MPI looks for a program that starts ranks on other nodes, and fails without one. A run on one node never
+    // starts it, so any program will do (orte/mca/plm/rsh of Open MPI 4, plm/ssh of PRRTE in 5).
     if (!find_in_path("ssh") && !find_in_path("rsh")) {
       for (const auto* name : {"OMPI_MCA_plm_rsh_agent", "PRTE_MCA_plm_ssh_agent"}) {
         set_default(request.environment, name, "/bin/sh");

@@ -1,4 +1,4 @@
-// What the harness can see of this machine; the engine's own facts (spec::EnvironmentRecord) come beside it.
+// Facts of this machine that the harness can see itself; the engine adds its own (spec::EnvironmentRecord).
 #pragma once
 
 #include <cstdint>
@@ -15,15 +15,16 @@ namespace perfbench::harness {
 
 struct EngineAnswer {
   std::optional<spec::EnvironmentRecord> facts;
-  std::string error;  // why there are none
+  std::string error;  // why there is no answer
 };
-// What `perfbench-engine env` prints. Throws Cancelled once a byte can be read from `cancel_fd` (-1: none).
+// Asks `perfbench-engine env` for its facts. Throws Cancelled once a byte can be read from `cancel_fd` (-1: cannot be
+// cancelled).
 EngineAnswer ask_engine_environment(const EngineProgram& engine, int cancel_fd = -1);
 
 struct FactQuery {
   EngineProgram engine;
-  std::filesystem::path disk = ".";  // where run directories will be
-  std::filesystem::path root = "/";  // tests put made-up /proc and /sys below another folder
+  std::filesystem::path disk = ".";  // the place of the run directories
+  std::filesystem::path root = "/";  // tests put simulated /proc and /sys below another folder
 };
 
 MachineFacts collect_facts(const FactQuery& query);

@@ -16,11 +16,12 @@ namespace perfbench::harness {
 namespace fs = std::filesystem;
 namespace {
 
-// user nice system idle iowait irq softirq steal; the guest times that follow are part of user and nice.
+// The fields are: user nice system idle iowait irq softirq steal. The guest times that follow are included in user and
+// nice.
 constexpr std::size_t kIdle = 3;
 constexpr std::size_t kIoWait = 4;
 constexpr std::size_t kSteal = 7;
-// Fields of /proc/PID/stat after the name, which may hold spaces and parentheses itself.
+// Indices of fields in /proc/PID/stat after the name, which may itself contain spaces and parentheses.
 constexpr std::size_t kUserTime = 11;
 constexpr std::size_t kSystemTime = 12;
 
@@ -57,12 +58,12 @@ void read_totals(const fs::path& root, CpuSnapshot& snapshot) {
 
 std::optional<CpuSnapshot::Process> read_process(const fs::path& stat) {
   std::ifstream file(stat);
-  // Not by iterators: reading of a process that ends meanwhile fails with an exception there, and in words here.
+  // Does not use iterators, which throw if the process ends while its file is read.
   std::string text;
   std::getline(file, text, '\0');
   const auto open = text.find('(');
   const auto close = text.rfind(')');
-  if (open == std::string::npos || close == std::string::npos) return std::nullopt;  // it has ended
+  if (open == std::string::npos || close == std::string::npos) return std::nullopt;  // the process has ended
   std::istringstream words(text.substr(close + 1));
   CpuSnapshot::Process process{.name = text.substr(open + 1, close - open - 1)};
   std::string word;

@@ -32,7 +32,7 @@ constexpr auto kTick = milliseconds(250);
 constexpr auto kMemorySample = milliseconds(100);
 constexpr auto kOrphanPatience = std::chrono::seconds(10);
 constexpr int kReadsAtOnce = 32;         // 2 MiB, more than a pipe holds
-constexpr int kSamplesPerTreeWalk = 10;  // the set of processes changes seldom
+constexpr int kSamplesPerTreeWalk = 10;  // the set of processes rarely changes
 
 struct Pipe {
   FileDescriptor read_end;
@@ -45,7 +45,7 @@ Pipe make_pipe() {
   return {FileDescriptor(fds[0]), FileDescriptor(fds[1])};
 }
 
-// A socket, because writing to one whose reader has gone can be done without SIGPIPE.
+// A socket, because writing to one whose reader is gone need not raise SIGPIPE.
 Pipe make_control() {
   std::array<int, 2> fds{};
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds.data()) != 0) {
@@ -66,7 +66,7 @@ bool is_secret(std::string_view variable) {
   return std::find(kSecretVariables.begin(), kSecretVariables.end(), variable) != kSecretVariables.end();
 }
 
-// Marks all that a command starts, however it puts itself apart: for the day that its warden is killed.
+// Marks all processes that a command starts, even if they leave its group or session: needed if the warden is killed.
 std::string new_mark() {
   return fmt::format("PERFBENCH_WARD={}-{}", spec::process_token(), Clock::now().time_since_epoch().count());
 }
@@ -92,7 +92,7 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return out;
 }
 
-// Nothing when the other end closed without a message.
+// nullopt when the other end closed without a message.
 std::optional<WardenMessage> read_message(int fd) {
   WardenMessage message;
   ssize_t received = 0;
@@ -103,7 +103,7 @@ std::optional<WardenMessage> read_message(int fd) {
   return message;
 }
 
-// Not all there is: a command that prints without end would never let go.
+// Reads a limited amount at a time: a command that prints without end would never return control.
 enum class Stream { open, ended };
 Stream read_available(int fd, std::string& out) {
   std::array<char, 65536> buffer;
@@ -118,7 +118,7 @@ Stream read_available(int fd, std::string& out) {
   return Stream::open;
 }
 
-// Samples the memory of a tree of processes; walks the tree itself at a lower rate.
+// Samples the memory of a process tree; walks the tree itself less often.
 class MemoryWatch {
  public:
   explicit MemoryWatch(pid_t root) : root_(root) {}
@@ -207,13 +207,13 @@ void Process::wait_for_warden() {
 }
 
 void Process::order(char what) {
-  // A warden that has just ended no longer listens, which is what the order was for.
+  // A warden that has just ended no longer listens; it has then done what the order asks for.
   if (send(control_.get(), &what, 1, MSG_NOSIGNAL) != 1) control_.close();
-  kill(warden_, SIGCONT);  // one that somebody has stopped would not read it
+  kill(warden_, SIGCONT);  // a stopped warden would not read the order
 }
 
-// For a warden that does not answer (held by a debugger, stopped again and again). It goes last, because what is left
-// below it would become somebody else's child; its end closes the status pipe.
+// For a warden that does not answer (held by a debugger, stopped again and again). The warden is killed last, because
+// processes left below it would get another parent. Its end closes the status pipe.
 void Process::end_without_warden() {
   kill_descendants(warden_);
   kill(warden_, SIGKILL);
@@ -275,7 +275,7 @@ ProcessEnd Process::wait(const Watch& watch) {
     if (now >= next_sample) {
       next_sample = now + kMemorySample;
       if (memory.sample() > watch.memory_limit_bytes) {
-        end_it(EndCause::memory_limit, WardenOrder::kill);  // it would go on growing during a grace
+        end_it(EndCause::memory_limit, WardenOrder::kill);  // the command would keep growing during a grace period
         next_sample = never;
       }
     }
@@ -293,7 +293,8 @@ ProcessEnd Process::finish() {
   end_.wall_ns = std::chrono::duration_cast<nanoseconds>(Clock::now() - started_).count();
   capture_available();
   wait_for_warden();
-  if (!ended) {  // the warden itself was killed, and the command with it; what that started, such as ranks, may live
+  if (!ended) {  // The warden itself was killed, and the command with it. Processes that the command started, such as
+                 // ranks, may still live.
     kill_all_with(mark_, kOrphanPatience);
     end_.signal = SIGKILL;
   } else if (WIFSIGNALED(ended->wait_status)) {

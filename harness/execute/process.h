@@ -1,5 +1,5 @@
-// Runs a command without a shell, in a process group of its own, under a warden (warden.h) that ends everything the
-// command started when the command has ended or the harness dies.
+// Runs a command without a shell, in a process group of its own. A warden (warden.h) ends everything that the command
+// started when the command ends or the harness dies.
 #pragma once
 
 #include <sys/types.h>
@@ -26,43 +26,46 @@ class LaunchError : public std::runtime_error {
 
 struct ProcessRequest {
   std::vector<std::string> command;        // command[0] is searched in PATH unless it has a slash
-  std::filesystem::path working_dir = {};  // empty: that of the harness
-  // Added to the harness's own, or replacing. Of that go its secrets (environment_variables.h) and what an outer
-  // launcher says of the harness's rank (environment_variables.h).
+  std::filesystem::path working_dir = {};  // empty: the harness's
+  // Variables added to the harness's environment, or replacing some of it. The command does not inherit the harness's
+  // secrets or an outer launcher's variables about the harness's rank (environment_variables.h).
   std::map<std::string, std::string> environment = {};
-  std::filesystem::path output_file = {};  // gets standard output and error, appended; empty: both are captured
-  // Of any one file that the command or its children write; beyond it SIGXFSZ ends them. 0: as the harness may.
+  std::filesystem::path output_file = {};  // receives standard output and error, appended; empty: both are captured
+  // Largest size of a file that the command or its children may write; SIGXFSZ ends a process that exceeds it. 0: the
+  // limit of the harness.
   std::int64_t largest_file_bytes = 0;
 };
 
 enum class EndCause {
-  exited,        // by itself, or by a signal from elsewhere
-  time_limit,    // ended by us
-  memory_limit,  // ended by us
-  cancelled,     // ended by us
+  exited,        // by itself, or by a signal from another process
+  time_limit,    // the harness ended it
+  memory_limit,  // the harness ended it
+  cancelled,     // the harness ended it
 };
 
 struct Watch {
   std::optional<std::chrono::nanoseconds> time_limit = {};
-  // So far, of what does not count against the time limit; asked whenever that has to be known. Empty: nothing.
+  // Returns the time so far that does not count against the time limit. Empty: all time counts.
   std::function<std::chrono::nanoseconds()> paused = {};
-  std::int64_t memory_limit_bytes = 0;  // resident bytes of all its processes together, 0: not watched
+  std::int64_t memory_limit_bytes =
+      0;  // limit of the resident bytes of all its processes together; 0: memory is not watched
   std::chrono::nanoseconds grace = std::chrono::seconds(5);  // between SIGTERM and SIGKILL
-  // What the warden may take for a kill before the harness ends everything by itself. More than the warden's own
+  // How long the warden may take for a kill before the harness ends everything by itself. Longer than the warden's own
   // patience with a process that is stuck in the kernel.
   std::chrono::nanoseconds warden_patience = std::chrono::seconds(15);
-  // When a byte can be read from it the command is ended; a second one skips the grace. A signalfd serves.
+  // The command is ended when a byte can be read from this descriptor; a second byte skips the grace period. May be a
+  // signalfd.
   int cancel_fd = -1;
   std::function<void()> on_tick = {};  // called about four times a second
-  // Called once with the process below which everything runs that the command starts (process_tree.h).
+  // Called once with the process below which all processes of the command run (process_tree.h).
   std::function<void(pid_t)> on_start = {};
 };
 
 struct ProcessEnd {
   EndCause cause = EndCause::exited;
-  bool cancel_seen = false;  // something was read from cancel_fd, though another cause may have come first
+  bool cancel_seen = false;  // something was read from cancel_fd, even if another cause came first
   int exit_code = 0;
-  int signal = 0;  // that ended the command, 0 for none
+  int signal = 0;  // the signal that ended the command, 0 if none did
   std::int64_t wall_ns = 0;
   std::int64_t peak_resident_bytes = 0;  // sampled; 0 unless memory was watched
   std::string output;                    // captured standard output, at most kCaptureLimitBytes
@@ -79,11 +82,11 @@ class Process {
   explicit Process(const ProcessRequest& request);
   Process(Process&& other) noexcept;
   Process& operator=(Process&&) = delete;
-  // Kills what still runs.
+  // Kills the processes that still run.
   ~Process();
 
   pid_t pid() const { return command_; }
-  // Waits for the end of the command and of everything below it. To be called once.
+  // Waits for the end of the command and of everything below it. Call it once.
   ProcessEnd wait(const Watch& watch);
 
  private:
@@ -96,7 +99,7 @@ class Process {
   ProcessEnd finish();
 
   std::chrono::steady_clock::time_point started_;
-  std::string mark_;  // "NAME=value", in the environment of all that the command starts
+  std::string mark_;  // "NAME=value", in the environment of all processes of the command
   pid_t warden_ = -1;
   pid_t command_ = -1;
   FileDescriptor control_;

@@ -17,11 +17,11 @@ namespace perfbench::harness {
 namespace fs = std::filesystem;
 namespace {
 
-// Parent of a process; 0 when it is gone. The name in /proc/PID/stat may hold spaces and parentheses, so the fields are
-// counted from its last parenthesis: state, then the parent.
+// The parent of a process; 0 when it is gone. The name in /proc/PID/stat may contain spaces and parentheses, so fields
+// are counted from the last parenthesis: state, then the parent.
 pid_t parent_of(pid_t process) {
   std::ifstream in("/proc/" + std::to_string(process) + "/stat");
-  // Not by iterators: reading of a process that ends meanwhile fails with an exception there, and in words here.
+  // Does not use iterators, which throw if the process ends while its file is read.
   std::string text;
   std::getline(in, text, '\0');
   const auto name_end = text.rfind(')');
@@ -29,7 +29,7 @@ pid_t parent_of(pid_t process) {
   return static_cast<pid_t>(std::strtol(text.c_str() + name_end + 4, nullptr, 10));
 }
 
-// The kernel lists the children of each thread, where it is built to.
+// The kernel lists the children of each thread, if it was built with that option.
 bool append_listed_children(pid_t process, std::vector<pid_t>& out) {
   bool listed = false;
   std::error_code gone;
@@ -57,7 +57,7 @@ std::vector<pid_t> descendants_by_scan(pid_t root) {
   return found;
 }
 
-// Not those that have ended and were not waited for yet: they have no environment.
+// Leaves out zombies, which have no environment.
 std::vector<pid_t> processes_with(const std::string& variable) {
   std::vector<pid_t> found;
   std::error_code ignored;
@@ -84,7 +84,7 @@ std::vector<pid_t> descendants(pid_t root) {
   return found;
 }
 
-// One that has been sent SIGKILL cannot fork any more, so that nothing is left once a look shows none but those.
+// A process that was sent SIGKILL cannot fork any more. So nothing is left once a look finds only such processes.
 void kill_descendants(pid_t root) {
   std::set<pid_t> killed;
   for (bool more = true; more;) {

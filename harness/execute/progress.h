@@ -1,4 +1,4 @@
-// What a sweep shows while it runs: one line that is rewritten on a terminal, plain lines anywhere else.
+// The progress display of a sweep: one line that is rewritten on a terminal, plain lines anywhere else.
 #pragma once
 
 #include <chrono>
@@ -13,8 +13,8 @@
 
 namespace perfbench::harness {
 
-// Time that the attempts still to come will take, if time goes with work: `work` in any unit (FLOPs), of the finished
-// ones together with their time, and of the rest. Negative: unknown, nothing has finished.
+// The estimated time of the remaining attempts, if time is proportional to work. `work` is in any unit (FLOPs).
+// Negative: unknown, because nothing has finished.
 double seconds_left(double finished_s, double finished_work, double remaining_work);
 
 // "42 s", "3 min 05 s", "2 h 07 min".
@@ -23,7 +23,7 @@ std::string duration_text(double seconds);
 class SweepProgress {
  public:
   enum class Style { live, lines };
-  // Live when `out` is a terminal.
+  // Live if `out` is a terminal.
   static Style style_of(std::FILE* out);
 
   struct Item {
@@ -36,7 +36,7 @@ class SweepProgress {
   void begin(std::size_t index);
   void steps(std::int64_t done);
   void end(const AttemptRecord& record);
-  // A line that stays.
+  // Prints a line that stays.
   void say(const reports::Plain& text);
 
  private:

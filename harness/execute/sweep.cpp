@@ -16,7 +16,7 @@ namespace perfbench::harness {
 namespace fs = std::filesystem;
 namespace {
 
-// Nothing for an attempt that was cut off, or whose record is damaged: it does not count.
+// nullopt for an attempt that was interrupted or whose record is damaged; it does not count.
 std::optional<AttemptRecord> recorded(const fs::path& attempt_dir) {
   try {
     return read_attempt(attempt_dir);
@@ -75,7 +75,7 @@ class Sweep {
     return resumed;
   }
 
-  // Run directories that were completed, but whose sweep was killed before the store had them.
+  // Stores run directories that were complete when their sweep was killed.
   void store_leftovers(const std::vector<Cell>& cells) {
     std::set<std::string> seen;
     for (const auto& cell : cells) {
@@ -86,7 +86,7 @@ class Sweep {
     }
   }
 
-  // A damaged one does not count: its cell is executed again.
+  // A damaged directory does not count: its cell is executed again.
   void store_leftover(const fs::path& directory) {
     try {
       hooks_.store(directory);
@@ -98,8 +98,8 @@ class Sweep {
     }
   }
 
-  // All first attempts, then all second ones: repeats of a cell lie apart in time, so that a slow quarter of an hour of
-  // the machine does not fall on one cell alone.
+  // All first attempts, then all second ones. So repeats of a cell are spread over time, and a slow quarter of an hour
+  // of the machine does not hit only one cell.
   std::vector<Task> list_tasks(const std::vector<Cell>& cells) {
     std::vector<Task> tasks;
     std::vector<std::pair<Task, std::int64_t>> open;
@@ -130,8 +130,8 @@ class Sweep {
     return std::max<std::int64_t>(0, wanted - attempts_in(cell.run_id, final_state));
   }
 
-  // In this sweep: those of another were made by another engine, perhaps, or are to be compared with these. By the
-  // store, or by the run directories where the store cannot be read.
+  // Counts only attempts of this sweep: those of another sweep may be from another engine, or may be meant for a
+  // comparison with these. Asks the store or, if it cannot be read, looks at the run directories.
   std::int64_t attempts_in(const std::string& run_id, AttemptState state) {
     try {
       return hooks_.stored(options_.execution.sweep_id, run_id, state);

@@ -1,5 +1,5 @@
-// Runs the cells of a matrix: plans each, executes it as often as asked, leaves a run directory for every attempt and
-// hands it to the store. A cell that crashes or hangs is a result; the sweep goes on.
+// Runs the cells of a matrix: plans each, executes it as often as requested, leaves a run directory for every attempt
+// and passes it to the store. A cell that crashes or hangs is a result; the sweep continues.
 #pragma once
 
 #include <cstdint>
@@ -27,28 +27,28 @@ struct SweepOptions {
 };
 
 struct CellPlan {
-  std::optional<std::string> infeasible;  // the reason
-  double work = 0;                        // FLOPs of the whole run on all ranks, for the time left; 0: unknown
+  std::optional<std::string> infeasible;  // the reason why it cannot run
+  double work = 0;  // FLOPs of the whole run on all ranks, for the estimate of the remaining time; 0: unknown
 };
 
-// The sweep that Scope::unfinished_cells goes on with.
+// The sweep that Scope::unfinished_cells continues.
 struct ResumedSweep {
   std::string sweep_id;
-  std::int64_t repeats = 0;   // of every cell; 0: as the cell says
-  bool says_words = true;     // its attempts say with which words it was begun (AttemptRecord::words)
-  std::string obstacle = {};  // why nothing may be added to it; empty: nothing is against it
-  std::string note = {};      // what a person should know when something is added
+  std::int64_t repeats = 0;   // for every cell; 0: as the cell says
+  bool says_words = true;     // whether its attempts record the options with which it began (AttemptRecord::words)
+  std::string obstacle = {};  // why nothing may be added to it; empty: there is no obstacle
+  std::string note = {};      // a fact that the user should know when something is added
 };
 
-// What the sweep needs from planner and store; free functions of other folders, or inventions of a test.
+// The functions of planner and store that the sweep needs. Tests replace them.
 struct SweepHooks {
   std::function<CellPlan(const Cell&)> plan;
-  // Idempotent; throws when it cannot, InputError when nothing can be known of the directory. Returns why an attempt
-  // that seemed to be ok was taken in as crashed (its records are damaged), or nothing.
+  // Idempotent. Throws if it fails, and InputError if the directory cannot be understood. If an attempt that seemed to
+  // be ok was stored as crashed because its records are damaged, returns why.
   std::function<std::string(const std::filesystem::path& attempt_dir)> store;
-  // Attempts of that run in that sweep that the store holds in that state; throws when it cannot say.
+  // Number of attempts of that run, sweep and state in the store; throws if the store cannot be read.
   std::function<std::int64_t(const std::string& sweep_id, const std::string& run_id, AttemptState state)> stored;
-  // Asked once, when the store has what an earlier sweep left behind. Empty: the sweep of SweepOptions::execution.
+  // Called once, after leftovers of an earlier sweep were stored. Empty: the sweep of SweepOptions::execution.
   std::function<ResumedSweep()> resumed = {};
 };
 
@@ -58,15 +58,15 @@ struct SweepSummary {
   std::int64_t cells_already_done = 0;
   std::map<AttemptState, std::int64_t> states;
   bool cancelled = false;
-  bool stopped_by_failure = false;                // OnFailure::stop
-  std::vector<std::filesystem::path> not_stored;  // complete run directories that the store did not take
-  std::string store_error;                        // why, of the first
+  bool stopped_by_failure = false;                // because of OnFailure::stop
+  std::vector<std::filesystem::path> not_stored;  // complete run directories that could not be stored
+  std::string store_error;                        // the reason for the first of them
 
-  // Every attempt ended as it should: ok, or known beforehand not to run.
+  // Every attempt ended as expected: it was ok, or known in advance not to run.
   bool all_fine() const;
 };
 
-// Throws RunDirectoryError when evidence cannot be written, InputError where a resumed sweep has an obstacle.
+// Throws RunDirectoryError when evidence cannot be written, InputError if a resumed sweep has an obstacle.
 SweepSummary run_sweep(const std::vector<Cell>& cells, const SweepOptions& options, const SweepHooks& hooks,
                        Interruption& interruption);
 

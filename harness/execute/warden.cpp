@@ -23,13 +23,14 @@
 namespace perfbench::harness {
 namespace {
 
-constexpr int kKillPollMs = 20;           // between two looks for processes that were forked while being killed
-constexpr int kKillPatienceRounds = 500;  // then a process stuck in the kernel is left behind
+constexpr int kKillPollMs = 20;           // between two looks for processes that were forked while others were killed
+constexpr int kKillPatienceRounds = 500;  // after that, a process that is stuck in the kernel is left behind
 
-constexpr std::size_t kMostDescriptors = 65536;  // limits of a thousand million are seen
+constexpr std::size_t kMostDescriptors = 65536;  // some systems have limits of a thousand million
 
-// Closes all from `first` to `last`. Without close_range (Linux before 5.9, a sandbox that refuses it) those that /proc
-// lists. One that stayed open would be the harness's own end of the control pipe, which then never closes.
+// Closes all descriptors from `first` to `last`. Without close_range (Linux before 5.9, or a sandbox that refuses it),
+// closes those that /proc lists. The harness's end of the control pipe must not stay open here, because the pipe would
+// then never close.
 void close_descriptors(unsigned first, unsigned last) {
   if (first > last || close_range(first, last, 0) == 0) return;
   std::vector<unsigned> open_ones;
@@ -46,7 +47,8 @@ void close_descriptors(unsigned first, unsigned last) {
   }
 }
 
-// Keeps the four descriptors of `setup` and closes every other one of the harness: a database, a pipe to a pager.
+// Keeps the four descriptors of `setup` and closes all others that came from the harness: a database, a pipe to a
+// pager.
 WardenSetup take_descriptors(const WardenSetup& setup) {
   WardenSetup own = setup;
   std::array<int, 4> kept{};
@@ -92,7 +94,7 @@ void limit_files(long long bytes) {
   _exit(written == sizeof error ? 127 : 126);
 }
 
-// Starts the command; the write end of the pipe closes by itself when exec succeeds.
+// Starts the command. The write end of the pipe closes by itself when exec succeeds.
 WardenMessage start_command(const WardenSetup& setup) {
   std::array<int, 2> pipe_fds{};
   if (pipe2(pipe_fds.data(), O_CLOEXEC) != 0) return {.start_error = errno};
@@ -107,8 +109,8 @@ WardenMessage start_command(const WardenSetup& setup) {
   return message;
 }
 
-// Reaps what has ended. Returns whether any process is left below the warden: it adopts all orphans, so having no child
-// means that the whole tree is gone.
+// Reaps ended processes. Returns whether any process is left below the warden. The warden adopts all orphans, so having
+// no child means that the whole tree is gone.
 enum class Tree { alive, gone };
 Tree reap(WardenMessage& message, bool& command_ended) {
   while (true) {
@@ -122,7 +124,7 @@ Tree reap(WardenMessage& message, bool& command_ended) {
   }
 }
 
-// Waits for the news that a child has ended.
+// Waits for the signal that a child has ended.
 void consume_child_signal(int signal_fd, int timeout_ms) {
   pollfd watched{signal_fd, POLLIN, 0};
   if (poll(&watched, 1, timeout_ms) != 1) return;
@@ -138,7 +140,7 @@ void kill_tree(int signal_fd, WardenMessage& message, bool& command_ended) {
   }
 }
 
-// Waits until the command has ended, and follows the orders of the harness until then.
+// Waits until the command has ended, and obeys the orders of the harness until then.
 void guard(const WardenSetup& setup, int signal_fd, WardenMessage& message) {
   bool command_ended = false;
   while (true) {
@@ -169,7 +171,7 @@ int block_signals() {
 }
 
 void report(int status_fd, const WardenMessage& message) {
-  // The harness may be gone; then nobody needs the message.
+  // If the harness is gone, nobody needs the message.
   if (write(status_fd, &message, sizeof message) != sizeof message) _exit(1);
 }
 

@@ -1,10 +1,10 @@
-// The process between the harness and a command. It outlives a killed harness, so that nothing the harness started
-// does: it adopts every orphan below it (child subreaper), and ends them all when the command has ended, when it is
-// told to, or when the harness is gone (its end of the control pipe closes). mpirun puts each rank into a process group
-// of its own, which is why ending the command's group alone would leave ranks running.
+// The process between the harness and a command. It outlives a killed harness, so that nothing else does that the
+// harness started. It adopts every orphan below it (child subreaper). It ends them all when the command has ended, when
+// it is told to, or when the harness is gone (which closes the harness's end of the control pipe). mpirun puts each
+// rank into a process group of its own. Ending only the command's group would therefore leave ranks running.
 //
-//   harness --control--> warden --> command --> ranks
-//           <--status---
+//     harness --control--> warden --> command --> ranks
+//                     <--status---
 #pragma once
 
 #include <sys/types.h>
@@ -14,11 +14,11 @@ namespace perfbench::harness {
 // One byte on the control pipe. A closed pipe means kill.
 enum class WardenOrder : char { terminate = 'T', kill = 'K' };
 
-// On the status pipe: one message when the command has started (or could not be), one when everything has ended.
+// Sent on the status pipe: one message when the command has started (or could not be), one when everything has ended.
 struct WardenMessage {
   pid_t command = 0;    // process id of the command
-  int start_error = 0;  // errno of the step that failed, 0 when it started
-  int wait_status = 0;  // as of waitpid, of the command
+  int start_error = 0;  // errno of the step that failed, 0 if the command started
+  int wait_status = 0;  // of the command, as from waitpid
 };
 
 struct WardenSetup {
@@ -28,11 +28,11 @@ struct WardenSetup {
   int error_fd = -1;    // standard error of the command
   char* const* arguments = nullptr;
   char* const* environment = nullptr;
-  const char* working_dir = nullptr;  // nullptr: as the harness
-  long long largest_file_bytes = 0;   // 0: as the harness
+  const char* working_dir = nullptr;  // nullptr: the harness's
+  long long largest_file_bytes = 0;   // 0: the harness's
 };
 
-// To be called in a freshly forked child; never returns.
+// Call it in a freshly forked child. It never returns.
 [[noreturn]] void run_warden(const WardenSetup& setup);
 
 }  // namespace perfbench::harness

@@ -57,7 +57,7 @@ void CellMaker::make_into(MadeCell& made, const std::vector<Choice>& choices, st
   cell.run_id = run_id(cell.run);
 }
 
-// Each rule sees what those before it did. The command line's values always come last.
+// Rules apply in order: each sees the effect of the previous ones. The values of the command line always come last.
 Resolved CellMaker::resolve_with_rules(const AxisLabels& labels, std::vector<const Assignment*> assignments,
                                        MadeCell& made) {
   const auto with_command_line = [&] {
@@ -75,8 +75,8 @@ Resolved CellMaker::resolve_with_rules(const AxisLabels& labels, std::vector<con
   return resolved;
 }
 
-// The values as written; where a rule or the command line replaced one, what is in force. Values that the command
-// line adds are shown too: they tell the cell from the one without.
+// The values as written, or the values in force where a rule or the command line replaced them. Values that the command
+// line adds are shown too, because they distinguish the cell from the one without them.
 AxisLabels CellMaker::final_labels(const std::vector<Choice>& choices, const Resolved& resolved) const {
   AxisLabels labels;
   for (const auto& [axis, value] : choices) {

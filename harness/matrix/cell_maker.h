@@ -1,4 +1,5 @@
-// One combination of a matrix's values -> a cell. Include in .cpp files only: it pulls in the JSON library.
+// Makes a cell from one combination of a matrix's values. Include this in .cpp files only, because it needs the JSON
+// library.
 #pragma once
 
 #include <cstddef>
@@ -20,26 +21,26 @@ struct Choice {
 
 struct MadeCell {
   Cell cell;
-  bool chosen = false;  // by --only; else `cell` has no run
+  bool chosen = false;  // whether --only selects it; if not, `cell` has no run
   std::optional<Contradiction> contradiction;
   std::optional<std::string> mistake;          // why there is no cell
-  std::vector<std::size_t> in_force;           // ids of the assignments that hold
+  std::vector<std::size_t> in_force;           // ids of the assignments in force
   std::vector<const std::string*> used_rules;  // pointers of the excludes and overrides that matched
 };
 
-// Several may be at work at once, on the same parts, each in its own thread.
+// Several makers may run at once on the same parts, each in its own thread.
 class CellMaker {
  public:
-  // All three must outlive it.
+  // All three arguments must outlive it.
   CellMaker(const YamlDocument& document, const ModelCatalog& catalog, const MatrixParts& parts)
       : document_(document), parts_(parts), resolver_(document, catalog) {}
 
   MadeCell make(const std::vector<Choice>& choices, std::size_t combination);
 
-  // Throws InputError where the value cannot be meant, whatever else a cell has.
+  // Throws InputError if the value is not valid in any cell.
   void check_alone(const Assignment& assignment) { resolver_.check_alone(assignment); }
 
-  // The error of a value, at the place it was written.
+  // An error about a value, at the place where it was written.
   InputError error(const Assignment* at, const std::string& message) const { return resolver_.error(at, message); }
 
  private:

@@ -38,7 +38,7 @@ class ConstraintParser {
     while (at_ < text_.size() && text_[at_] == ' ') ++at_;
   }
 
-  // The next character if it is one of `wanted`, taken; else 0.
+  // Takes the next character if it is one of `wanted`, and returns it; otherwise returns 0.
   char take(std::string_view wanted) {
     skip_space();
     if (at_ >= text_.size() || wanted.find(text_[at_]) == std::string_view::npos) return 0;

@@ -1,12 +1,12 @@
 // One comparison over the numbers of a cell: "fsdp * tp <= 8", "model.n_kv_heads % tp == 0".
 //
-//   comparison = sum ("<" | "<=" | ">" | ">=" | "==" | "!=") sum
-//   sum        = product { ("+" | "-") product }
-//   product    = factor { ("*" | "/" | "%") factor }
-//   factor     = number | size | key | "(" sum ")"
-//   size       = number unit, "4GB" (workloads/spec/amount_text.h)
+//     comparison = sum ("<" | "<=" | ">" | ">=" | "==" | "!=") sum
+//     sum        = product { ("+" | "-") product }
+//     product    = factor { ("*" | "/" | "%") factor }
+//     factor     = number | size | key | "(" sum ")"
+//     size       = number unit, "4GB" (workloads/spec/amount_text.h)
 //
-// Arithmetic is in double precision, exact for whole numbers below 2^53; "/" is true division.
+// Arithmetic is in double precision, which is exact for integers below 2^53; "/" is true division.
 #pragma once
 
 #include <functional>
@@ -24,7 +24,7 @@ class ConstraintError : public std::runtime_error {
 
 class Constraint {
  public:
-  // Throws ConstraintError for text that is no comparison.
+  // Throws ConstraintError for text that is not a comparison.
   static Constraint parse(std::string_view text);
 
   struct Result {
@@ -32,7 +32,7 @@ class Constraint {
     double left = 0;
     double right = 0;
   };
-  // `value_of` gives a key's number. Throws ConstraintError on a division by zero.
+  // `value_of` returns the number of a key. Throws ConstraintError on a division by zero.
   Result evaluate(const std::function<double(const std::string& key)>& value_of) const;
 
   const std::string& text() const { return text_; }
@@ -40,7 +40,7 @@ class Constraint {
   std::string_view comparison() const { return comparison_; }
 
  private:
-  // Reverse Polish: operands push, operators take the two on top.
+  // Reverse Polish notation: operands are pushed, operators take the top two values.
   struct Step {
     enum class Kind { number, key, operation } kind = Kind::number;
     double number = 0;

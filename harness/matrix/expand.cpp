@@ -1,4 +1,4 @@
-// MatrixParts -> cells.
+// Expands MatrixParts into cells.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace perfbench::harness {
 namespace {
 
 constexpr std::size_t kMostCells = 100'000;
-constexpr std::size_t kCellsOfARange = 256;  // 20 ms, far above what a thread takes to start
+constexpr std::size_t kCellsOfARange = 256;  // 20 ms, much longer than the start of a thread takes
 
 struct ContradictoryCell {
   const Assignment* culprit = nullptr;
@@ -31,7 +31,7 @@ std::size_t size_of(const Block& block) {
   return cells;
 }
 
-// Of a block's cells the one at `place`. The last axis turns fastest.
+// The combination at `place` of a block. The last axis varies fastest.
 std::vector<Choice> choices_at(const Block& block, std::size_t place) {
   std::vector<std::size_t> at(block.groups.size());
   for (std::size_t g = at.size(); g-- > 0; place /= block.groups[g].size()) at[g] = place % block.groups[g].size();
@@ -105,7 +105,7 @@ class Expander {
     }
   }
 
-  // In turns, so that no more than a few thousand cells wait to be added.
+  // Works in batches, so that at most a few thousand cells wait to be added.
   void expand_block(const Block& block) {
     const auto size = size_of(block);
     std::vector<MadeCell> made;
@@ -136,8 +136,8 @@ class Expander {
 
   static bool is_executed(const Cell& cell) { return !cell.excluded && !cell.infeasible; }
 
-  // Cells with one run id are one cell. One that is executed stands before one that is not: a combination that
-  // contradicts itself has no batch of its own, and may look like another run.
+  // Cells with the same run id are one cell. A cell that is executed takes precedence over one that is not: a
+  // combination that contradicts itself has no valid batch and may look like another run.
   void add(Cell cell) {
     const auto [known, is_new] = by_run_id_.emplace(cell.run_id, out_.cells.size());
     if (is_new || equal_runs_ == EqualRuns::keep) {
@@ -158,7 +158,7 @@ class Expander {
     if (!is_executed(first) && is_executed(cell)) first = std::move(cell);
   }
 
-  // A value with which no cell at all is possible is a mistake; one that only some combinations contradict is not.
+  // A value that makes every cell impossible is a mistake; a value that contradicts only some combinations is not.
   void reject_impossible_values() const {
     std::set<const Assignment*> named;
     for (const auto& cell : contradictory_) {
@@ -208,7 +208,7 @@ class Expander {
   const MatrixParts parts_;
   const EqualRuns equal_runs_;
   std::vector<CellMaker> makers_;  // one for each range
-  std::vector<bool> possible_;     // by the id of an assignment: some sound cell has it
+  std::vector<bool> possible_;     // by the id of an assignment: whether a valid cell has it
   bool any_possible_ = false;
   std::vector<ContradictoryCell> contradictory_;
   std::unordered_map<std::string, std::size_t> by_run_id_;
@@ -218,7 +218,7 @@ class Expander {
   Expansion out_;
 };
 
-// Calls read(mistakes). Where there are too many mistakes to look for more, those that were found are thrown.
+// Calls read(mistakes). If it gives up because of too many mistakes, throws those found so far.
 template <class Read>
 auto naming_all_mistakes(const YamlDocument& matrix, const Read& read) {
   Mistakes mistakes(matrix);

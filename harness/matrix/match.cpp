@@ -36,7 +36,7 @@ bool holds(const Condition& condition, const std::vector<std::string>& texts) {
 bool glob_matches(std::string_view pattern, std::string_view text) {
   std::size_t p = 0;
   std::size_t t = 0;
-  std::size_t star = std::string_view::npos;  // the last star seen, and where its run began
+  std::size_t star = std::string_view::npos;  // the last star, and the start of the text that it matches
   std::size_t run = 0;
   while (t < text.size()) {
     if (p < pattern.size() && pattern[p] == '*') {

@@ -1,4 +1,4 @@
-// Whether a cell is one that a rule or --only means. Include in .cpp files only: it pulls in the JSON library.
+// Whether a rule or --only selects a cell. Include this in .cpp files only, because it needs the JSON library.
 #pragma once
 
 #include <string>
@@ -11,13 +11,14 @@
 
 namespace perfbench::harness {
 
-// `*` stands for any run of characters. Time is linear in text times pattern.
+// `*` matches any number of characters. The time is proportional to the length of the text times that of the pattern.
 bool glob_matches(std::string_view pattern, std::string_view text);
 
 // Labels of a cell's axes: name and value.
 using AxisLabels = std::vector<std::pair<std::string, std::string>>;
 
-// All conditions hold. A condition on an axis holds for the value's label and for the value of the axis's field.
+// Whether all conditions are met. A condition on an axis is met if the value's label matches, or the value of the
+// axis's field.
 bool matches(const When& when, const AxisLabels& labels, const Resolved& cell);
 
 }  // namespace perfbench::harness

@@ -1,5 +1,5 @@
-// A matrix file as it was read: every value with the place it was written at, nothing multiplied out yet. Include in
-// .cpp files only: it pulls in the JSON library.
+// A matrix file as it was read: every value with its place in the file, before anything is multiplied out. Include this
+// in .cpp files only, because it needs the JSON library.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@
 
 namespace perfbench::harness {
 
-// Where a value was written: a JSON pointer into the matrix, or words of the command line.
+// The place of a value: a JSON pointer into the matrix, or words of the command line.
 struct Origin {
   std::string pointer;
-  std::string command_line;  // "--set seq_len=4096"; empty: it is in the file
+  std::string command_line;  // "--set seq_len=4096"; empty: the value is in the file
 };
 
-// One key gets a value. `id` numbers the assignments of a matrix.
+// Sets one key to a value. `id` numbers the assignments of a matrix.
 struct Assignment {
   std::string key;  // canonical: "mesh.ici.fsdp"
   spec::Json value;
@@ -30,15 +30,15 @@ struct AxisValue {
   std::vector<Assignment> set;
 };
 
-// A column of values. `key` is the field that plain values set; empty for an axis of named values only.
+// A list of values. `key` is the field that plain values set; it is empty for an axis that has only named values.
 struct Axis {
-  std::string name;  // as labels show it
+  std::string name;  // as shown in labels
   std::string key;
   std::string pointer;
   std::vector<AxisValue> values;
 };
 
-// Axes that advance together: one axis, or the columns of a zip.
+// Axes that advance together: a single axis, or the columns of a zip.
 struct AxisGroup {
   std::vector<Axis> columns;
 
@@ -51,13 +51,13 @@ struct Block {
   std::string pointer;
 };
 
-// A key (of a field or an axis) and the values it may have: text with * as any run of characters; "!" before it
+// A key (of a field or an axis) and the values that match, where * stands for any number of characters; a "!" in front
 // negates.
 struct Condition {
-  std::string name;  // axis name, else canonical key
+  std::string name;  // name of the axis, or else the canonical key
   std::vector<std::string> patterns;
 };
-using When = std::vector<Condition>;  // all must hold; an empty list always does
+using When = std::vector<Condition>;  // all conditions must be met; an empty list always matches
 
 struct ExcludeRule {
   When when;
@@ -82,14 +82,14 @@ struct MatrixParts {
   std::string name;
   std::string description;
   std::vector<Assignment> defaults;
-  std::vector<Axis> named;  // values that include may use; not multiplied
+  std::vector<Axis> named;  // values that include may use; they are not multiplied
   std::vector<Block> blocks;
   std::vector<ExcludeRule> excludes;
   std::vector<OverrideRule> overrides;
   std::vector<ConstraintRule> constraints;
   std::vector<Assignment> command_line;  // --set, applied last
   When only;                             // --only
-  std::size_t assignments = 0;           // how many there are
+  std::size_t assignments = 0;           // number of assignments
 
   bool has_axis(std::string_view axis_name) const;
   std::vector<std::string> axis_names() const;
@@ -98,11 +98,11 @@ struct MatrixParts {
 class Mistakes;
 class YamlDocument;
 
-// The file. Where there are mistakes, the parts are not whole. Throws InputError where nothing can be read.
+// Reads the file. If there are mistakes, the parts are incomplete. Throws InputError if nothing can be read.
 MatrixParts parse_matrix(const YamlDocument& document, Mistakes& mistakes);
 
 struct Overrides;
-// Adds the command line's words to `parts`.
+// Adds the options of the command line to `parts`.
 void parse_overrides(const Overrides& overrides, MatrixParts& parts, Mistakes& mistakes);
 
 }  // namespace perfbench::harness

@@ -1,5 +1,5 @@
-// Collects what is wrong with a matrix, so that one run names every mistake. Include in .cpp files only: it pulls in
-// the JSON library.
+// Collects the mistakes of a matrix, so that one run reports them all. Include this in .cpp files only, because it
+// needs the JSON library.
 #pragma once
 
 #include <exception>
@@ -14,15 +14,15 @@ namespace perfbench::harness {
 
 class YamlDocument;
 
-// Thrown by Mistakes::add when there are so many that the rest is not looked for. It is no InputError, so that no
-// note() stops it on its way to the end of the matrix.
+// Thrown by Mistakes::add when there are so many mistakes that the search stops. It is not an InputError, so that no
+// note() catches it on its way out.
 class TooManyMistakes : public std::exception {};
 
 class Mistakes {
  public:
   explicit Mistakes(const YamlDocument& document) : document_(document) {}
 
-  // Calls `read`, which reads what was written at `origin`, and keeps the InputError that it may throw.
+  // Calls `read`, which reads what was written at `origin`, and records an InputError that it throws.
   template <class Read>
   void note(const Origin& origin, const Read& read) {
     try {
@@ -32,13 +32,13 @@ class Mistakes {
     }
   }
 
-  // `text` is a whole message, with its place. Equal ones are kept once. Throws TooManyMistakes.
+  // `text` is a whole message, with its place. Equal messages are kept once. Throws TooManyMistakes.
   void add(const Origin& origin, const std::string& text);
 
   bool any() const { return !found_.empty(); }
 
-  // One InputError with every mistake on a line of its own: those of the file in its order, then those of the command
-  // line. Of very many only the first are named.
+  // Throws one InputError with a line for every mistake: those of the file in its order, then those of the command
+  // line. If there are very many, only the first ones are named.
   void throw_if_any() const;
 
  private:
@@ -49,7 +49,7 @@ class Mistakes {
 
   const YamlDocument& document_;
   std::set<std::string> texts_;
-  std::vector<Mistake> found_;  // in order of their places; of one place in the order in which they were found
+  std::vector<Mistake> found_;  // in order of their places; at the same place, in the order in which they were found
 };
 
 }  // namespace perfbench::harness

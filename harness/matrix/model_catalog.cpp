@@ -33,7 +33,7 @@ std::vector<std::string> names_in(const fs::path& folder) {
   return names;
 }
 
-// Reads a whole data file by its field list, then checks it; any mistake gets its place in the file.
+// Reads a whole data file by its field list, then checks it. Every mistake gets its place in the file.
 template <class T, class Check>
 T read_data_file(const fs::path& file, const std::string& kind, Check check) {
   const auto document = YamlDocument::load(file, kind);

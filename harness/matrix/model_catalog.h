@@ -15,12 +15,13 @@ class ModelCatalog {
   // `data_dir` holds workloads/models and workloads/hardware (locate_data_dir of harness/app/installation.h).
   explicit ModelCatalog(std::filesystem::path data_dir);
 
-  // A name such as "llama-tiny", or a path: with a '/' or ending in ".yaml", relative to `base_dir` (the folder of the
-  // file that names it; empty for the working directory). Throws SpecError with an empty pointer when there is no such
-  // model, with the nearest names: the caller knows where it was asked for. Throws InputError for a broken model file.
+  // Takes a name such as "llama-tiny" or a path, which contains a '/' or ends in ".yaml". A path is relative to
+  // `base_dir`, the folder of the file that names it (empty for the working directory). If there is no such model,
+  // throws SpecError with an empty pointer, because only the caller knows the place of the name, and suggests the
+  // closest names. Throws InputError for a broken model file.
   spec::ModelFile model(const std::string& name_or_path, const std::filesystem::path& base_dir = {}) const;
 
-  // By name or by any alias ("H100 80G SXM"), upper and lower case alike. Throws as model().
+  // Takes a name or an alias ("H100 80G SXM"), ignoring case. Throws as model().
   spec::HardwareSpec hardware(const std::string& name_or_alias) const;
 
   // Sorted.

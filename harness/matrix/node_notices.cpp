@@ -18,7 +18,7 @@ std::string axes_text(const spec::MeshAxes& axes) {
   return out;
 }
 
-// Where fsdp alone is too wide and whole nodes hold it: how to write it.
+// How to write the mesh, if only fsdp is too wide and whole nodes can hold it.
 std::string proposal(const spec::MeshAxes& axes, std::int64_t per_node) {
   const auto others = axes.size() / axes.fsdp;
   if (per_node % others != 0) return {};

@@ -1,5 +1,4 @@
-// Meshes that a node cannot hold: ici axes lie inside a node, and what their collectives take is planned as if they
-// did.
+// Meshes that do not fit into a node: ici axes lie inside a node, and their collectives are planned accordingly.
 #pragma once
 
 #include <string>
@@ -10,9 +9,9 @@
 
 namespace perfbench::harness {
 
-// One line for each mesh and hardware whose ici axes multiply to more devices than a node of it has
-// (HardwareSpec::devices_per_node), however many cells share it. Excluded cells and those that contradict themselves do
-// not count.
+// One line for each mesh and hardware whose ici axes multiply to more devices than a node has
+// (HardwareSpec::devices_per_node), however many cells share it. Skips excluded cells and cells that contradict
+// themselves.
 std::vector<std::string> notices_of_wide_meshes(const std::vector<Cell>& cells, const ModelCatalog& catalog);
 
 }  // namespace perfbench::harness

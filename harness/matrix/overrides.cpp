@@ -58,7 +58,7 @@ Condition only_condition(const std::string& words, const MatrixParts& parts) {
   return condition;
 }
 
-// A run is written as JSON, whose text is UTF-8.
+// A run is written as JSON, which must be UTF-8.
 void check_encoding(const std::string& option, const std::string& words) {
   try {
     spec::Json(words).dump();

@@ -1,4 +1,4 @@
-// Matrix file -> MatrixParts.
+// Reads a matrix file into MatrixParts.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -43,7 +43,7 @@ class MatrixParser {
   }
 
  private:
-  // Reads one key of the matrix, where it has it.
+  // Reads one key of the matrix if it is there.
   template <class Read>
   void section(const std::string& name, const Read& read) {
     if (root_.contains(name)) mistakes_.note({child("", name)}, [&] { read(root_[name]); });
@@ -95,7 +95,7 @@ class MatrixParser {
       }
     });
     check_axes(block);
-    // Without axes the defaults are the one cell, unless cells are listed one by one.
+    // Without axes the defaults form a single cell, unless cells are listed one by one.
     if (!block.groups.empty() || !root_.contains("include")) parts_.blocks.push_back(std::move(block));
   }
 
@@ -109,7 +109,7 @@ class MatrixParser {
     }
   }
 
-  // Values that 'include' may use by name without their being multiplied.
+  // Values that 'include' may use by name; they are not multiplied.
   void parse_named(const Json& json) {
     read_.mapping("/named", json, "axes");
     for (const auto& name : document_.keys("/named")) {
@@ -122,7 +122,7 @@ class MatrixParser {
     }
   }
 
-  // Two axes that set one key would overwrite each other.
+  // Two axes that set the same key would overwrite each other.
   void check_axes(const Block& block) const {
     std::map<std::string, const Axis*> setter;
     std::set<std::string> names;
@@ -145,7 +145,7 @@ class MatrixParser {
     }
   }
 
-  // ---- Include: each entry is a small product. A word that names a value of an axis means that value.
+  // ---- Include: each entry is a small product. A word that is the name of a value of an axis stands for that value.
 
   const AxisValue* named_value(const std::string& axis_name, const Json& word) const {
     if (!word.is_string()) return nullptr;

@@ -20,7 +20,7 @@ namespace {
 using spec::FlopDefinition;
 using spec::PublishedRow;
 
-// Published figures carry three digits or more; a rounding of both factors of a product stays below this.
+// Published figures have at least three digits; rounding both factors of a product changes it by less than this.
 constexpr double kRoundingFraction = 0.02;
 
 bool differs(double a, double b) {
@@ -38,7 +38,7 @@ std::optional<double> peak_flops_per_s(const PublishedEntry& entry) {
   return peak;
 }
 
-// Model FLOP/s of one device that the row states, and the definition they are counted by.
+// The model FLOP/s of one device that the row states, with their definition.
 std::optional<double> rate_from_stated_figures(const PublishedEntry& entry) {
   const PublishedRow& row = entry.row;
   const auto definition = spec::enum_value<FlopDefinition>(row.stated_definition);
@@ -68,7 +68,7 @@ void check_mesh(const PublishedRow& row, std::vector<std::string>& out) {
   }
 }
 
-// A smaller product is gradient accumulation; a larger one cannot be.
+// A smaller product means gradient accumulation; a larger one is a contradiction.
 void check_batch_per_device(const PublishedRow& row, std::vector<std::string>& out) {
   if (row.batch_per_device <= 0 || row.devices == 0 || row.global_batch == 0) return;
   const double sequences = row.batch_per_device * real(row.devices);
@@ -81,7 +81,7 @@ void check_batch_per_device(const PublishedRow& row, std::vector<std::string>& o
 void check_stated_figures(const PublishedEntry& entry, std::vector<std::string>& out) {
   const PublishedRow& row = entry.row;
   const auto peak = peak_flops_per_s(entry);
-  // An fp8 row's MFU may be stated against the fp8 peak.
+  // The MFU of an fp8 row may refer to the fp8 peak.
   if (!peak || row.precision == spec::Precision::fp8) return;
   if (row.stated_flops_per_s_per_device <= 0 || row.stated_mfu_fraction <= 0) return;
   const double fraction = row.stated_flops_per_s_per_device / *peak;
@@ -159,8 +159,8 @@ using spec::SpecError;
 constexpr const char* kTableExtension = ".yaml";
 constexpr std::string_view kPrefix = "published:";
 
-// A file: {system, title, tables: [{source, shared: {...}, rows: [{...}, ...]}, ...]}. `shared` holds what is equal in
-// all rows of a table. The tables stay JSON until each row is put together.
+// A file has the form {system, title, tables: [{source, shared: {...}, rows: [{...}, ...]}, ...]}. `shared` holds the
+// values that all rows of a table have in common. The tables stay JSON until each row is put together.
 struct PublishedFile {
   std::string system;
   std::string title;
@@ -270,7 +270,7 @@ std::string near_name(const std::string& word, const std::vector<std::string>& n
   return near ? " (did you mean '" + *near + "'?)" : "";
 }
 
-// As many as can be taken in.
+// As many names as a reader can take in.
 std::string listed(std::vector<std::string> names) {
   constexpr std::size_t kShown = 30;
   const auto more = names.size() > kShown ? names.size() - kShown : 0;

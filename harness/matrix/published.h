@@ -1,4 +1,4 @@
-// Published performance rows (published.h), re-expressed under our own definitions.
+// Published performance rows (published.h), converted to perfbench's definitions.
 #pragma once
 
 #include <filesystem>
@@ -24,38 +24,38 @@ struct PublishedEntry {
 };
 
 // Trained tokens per second and device: as printed, or from sequences_per_s, or from step_time_s and global_batch, or
-// from the stated FLOP/s or MFU where their definition is known. Nothing where the row does not hold enough.
+// from the stated FLOP/s or MFU if their definition is known. nullopt if the row does not say enough.
 std::optional<double> tokens_per_s_per_device(const PublishedEntry& entry);
 
-// As printed, or from tokens_per_s_per_device and the batch.
+// As printed, or computed from tokens_per_s_per_device and the batch.
 std::optional<double> step_time_s(const PublishedEntry& entry);
 std::optional<double> sequences_per_s(const PublishedEntry& entry);
 
-// MFU of the row's throughput under a definition, against the peak of its device (mfu_peak_flops_per_s). Nothing
+// MFU of the row's throughput under a definition, relative to the peak of its device (mfu_peak_flops_per_s). nullopt
 // without throughput, model or device, and for lora and evaluation, which do not run the backward pass of all weights.
 std::optional<double> mfu_fraction(const PublishedEntry& entry, spec::FlopDefinition definition);
 
-// Contradictions inside the row, found by arithmetic: the step time and the rate against the batch, the mesh against
-// the devices, the batch per device against the global batch, stated FLOP/s against the stated MFU, an MFU above 1.
+// Contradictions inside the row, found by arithmetic. It compares the step time and the rate with the batch, the mesh
+// with the devices, the batch per device with the global batch, stated FLOP/s with the stated MFU, and the MFU with 1.
 std::vector<std::string> contradictions(const PublishedEntry& entry);
 
-// Published performance rows by name. A user names one "published:SYSTEM/ID", such as
-// published:maxtext/llama2-7b-8xh100; the rows are the files of workloads/published, one per system.
-// Reads the data files; loads a system's rows when they are asked for.
+// Published performance rows by name. A user names a row "published:SYSTEM/ID", such as
+// published:maxtext/llama2-7b-8xh100. The rows are in the files of workloads/published, one for each system. A system's
+// rows are loaded on first use.
 class PublishedCatalog {
  public:
-  // `data_dir` as of ModelCatalog.
+  // `data_dir` is that of ModelCatalog.
   explicit PublishedCatalog(const std::filesystem::path& data_dir);
 
   // Sorted.
   std::vector<std::string> systems() const;
 
-  // All rows of a system, in the order of its file. Throws SpecError with an empty pointer for an unknown system,
-  // InputError for a broken file (unknown key, a model or device that the catalog lacks, an id given twice).
+  // All rows of a system, in the order of its file. Throws SpecError with an empty pointer for an unknown system.
+  // Throws InputError for a broken file (an unknown key, a model or device that is not in the catalog, a repeated id).
   std::vector<PublishedEntry> rows(const std::string& system) const;
 
-  // One row by "SYSTEM/ID", with or without "published:" in front. Throws SpecError with an empty pointer and the
-  // nearest names when there is none.
+  // One row by "SYSTEM/ID", with or without the prefix "published:". If there is no such row, throws SpecError with an
+  // empty pointer and suggests the closest names.
   PublishedEntry row(const std::string& name) const;
 
  private:

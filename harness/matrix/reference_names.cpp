@@ -23,10 +23,10 @@ constexpr std::string_view kEveryStep = "every step is recorded";
 constexpr std::string_view kNotCompiled = "nothing is compiled at run time; device_graphs replays recorded steps";
 constexpr std::string_view kNoFp16 = "there is no fp16; precision: bf16 needs no scaling of the loss";
 
-// MaxText configs/base.yml; paxml contrib/gpu/scripts_gpu; torchprime configs; axlearn; XLA's debug options; seqax
-// configs; transformers' TrainingArguments and model configurations; Megatron-LM megatron/training/arguments.py;
+// Sources: MaxText configs/base.yml; paxml contrib/gpu/scripts_gpu; torchprime configs; axlearn; XLA's debug options;
+// seqax configs; transformers' TrainingArguments and model configurations; Megatron-LM megatron/training/arguments.py;
 // torchtitan job_config.py; DeepSpeed's JSON configuration; nanoGPT train.py; the options of torchrun and accelerate.
-// The first that fits counts.
+// The first entry that matches counts.
 constexpr std::array kNames{
     ReferenceName{"per_device_batch_size", "MaxText", "batch_per_device", ""},
     ReferenceName{"max_target_length", "MaxText", "seq_len", ""},
@@ -265,7 +265,7 @@ bool means(const ReferenceName& name, std::string_view word) {
   return word == name.word;
 }
 
-// Options of command lines have hyphens where configuration files have underscores.
+// Command-line options have hyphens where configuration files have underscores.
 const ReferenceName* find_name(std::string_view word) {
   std::string underscored(word);
   std::replace(underscored.begin(), underscored.end(), '-', '_');
@@ -282,10 +282,10 @@ std::span<const ReferenceName> reference_names() {
 }
 
 std::string reference_hint(std::string_view word) {
-  while (word.starts_with('-')) word.remove_prefix(1);  // as on their command lines
-  if (word.starts_with("fdl.")) word.remove_prefix(4);  // Fiddle's, by which Pax's are set
+  while (word.starts_with('-')) word.remove_prefix(1);  // the form of their command lines
+  if (word.starts_with("fdl.")) word.remove_prefix(4);  // the prefix of Fiddle, with which Pax is configured
   const auto* name = find_name(word);
-  // In their files a key stands in a section: training.local_batch_size.
+  // Keys in their files have a section in front: training.local_batch_size.
   if (name == nullptr) name = find_name(word.substr(word.rfind('.') + 1));
   if (name == nullptr) return "";
   const std::string whose = ": " + std::string(name->system) + "'s";

@@ -22,9 +22,9 @@ namespace {
 namespace fs = std::filesystem;
 using spec::Json;
 
-constexpr std::string_view kThisMachine = "host";  // in place of a device type
+constexpr std::string_view kThisMachine = "host";  // used in place of a device type
 
-// "mesh.ici.dp" -> /mesh/ici/dp. Keys of remat_custom are the only ones a person makes up, and they have no dots.
+// "mesh.ici.dp" -> /mesh/ici/dp. Only keys in remat_custom are chosen by users, and they cannot contain dots.
 Json::json_pointer to_pointer(const std::string& key) {
   Json::json_pointer out;
   for (std::size_t start = 0; start <= key.size();) {
@@ -48,8 +48,8 @@ std::string up(const std::string& key) {
   return dot == std::string::npos ? "" : key.substr(0, dot);
 }
 
-// The assignment to blame for an error at `key`: the field's own, else that of a whole it is part of, else one of the
-// fields beside it; null when nothing near was assigned.
+// The assignment that caused an error at `key`: the assignment of the field itself, or else of the group around it, or
+// else of a neighbouring field; null if there is none.
 const Assignment* assignment_near(const Resolved& resolved, std::string key) {
   if (is_batch_key(key)) {
     for (const auto* batch : {"global_batch", "batch_per_device", "batch_per_shard"}) {
@@ -112,8 +112,8 @@ const Json& Resolver::model_fields(const Assignment& model) {
   return model_fields_.emplace(model.id, std::move(fields)).first->second;
 }
 
-// The model by its name, then single fields of it over it. A model with changed fields is another model, and says so in
-// its name.
+// Applies the model by its name, and then changes of single fields. A model with changed fields is another model, and
+// its name says so.
 void Resolver::apply_model(Resolved& out) {
   const auto model = out.in_force.find("model");
   if (model == out.in_force.end()) {
@@ -141,11 +141,11 @@ void Resolver::apply_fields(Resolved& out) const {
     if (is_field) out.fields[to_pointer(key)] = assignment->value;
   }
   if (!out.in_force.contains("seq_len")) out.fields["seq_len"] = out.fields["model"]["max_seq_len"];
-  // Replaced by apply_batch, or missed by check().
+  // apply_batch replaces it, or check() reports that it is missing
   if (!out.in_force.contains("global_batch")) out.fields["global_batch"] = 1;
 }
 
-// The name in the file of `written`, which may be an alias (H100-SXM).
+// The name that the data file has for `written`, which may be an alias (H100-SXM).
 const std::string& Resolver::hardware_name(const std::string& written, const Assignment* at) {
   auto known = known_hardware_.find(written);
   if (known == known_hardware_.end()) {
@@ -158,7 +158,7 @@ const std::string& Resolver::hardware_name(const std::string& written, const Ass
   return known->second;
 }
 
-// Under its alias a device type is the same run.
+// A device type gives the same run under its alias and its name.
 void Resolver::apply_hardware(Resolved& resolved) {
   if (resolved.run.hardware == kThisMachine) return;
   resolved.run.hardware = hardware_name(resolved.run.hardware, assignment_near(resolved, "hardware"));
@@ -178,12 +178,12 @@ void Resolver::apply_data_path(Resolved& resolved) const {
   make_absolute(resolved, "checkpoint.restore", resolved.run.checkpoint.restore);
   auto& kept = resolved.run.checkpoint.path;
   if (kept.empty() || fs::path(kept).is_absolute()) return;
-  kept = fs::absolute(kept).lexically_normal().string();  // the run makes it, as it makes its own folder
+  kept = fs::absolute(kept).lexically_normal().string();  // the run creates it, like its own folder
   resolved.fields[to_pointer("checkpoint.path")] = kept;
 }
 
-// run.json must name the same data set wherever an engine reads it. What a file says is meant from its own folder if
-// there is such a thing there, what a command line says from the current one.
+// run.json must name the same data set wherever an engine reads it. A path in a file is relative to the folder of the
+// file, if it exists there; a path on the command line is relative to the working directory.
 void Resolver::make_absolute(Resolved& resolved, const std::string& key, std::string& path) const {
   if (path.empty()) return;
   const auto given = resolved.in_force.find(key);
@@ -200,7 +200,7 @@ void Resolver::make_absolute(Resolved& resolved, const std::string& key, std::st
   resolved.fields[to_pointer(key)] = path;
 }
 
-// An evaluation takes every row once, whatever the steps of other runs are.
+// An evaluation reads every row once, so it has its own number of steps.
 void Resolver::apply_evaluation_steps(Resolved& resolved) {
   auto& run = resolved.run;
   if (run.trains() || run.data.path.empty()) return;
@@ -219,7 +219,7 @@ void Resolver::apply_evaluation_steps(Resolved& resolved) {
   resolved.fields["steps"] = run.steps;
 }
 
-// Sequences per device or per data shard to sequences of the step.
+// Converts sequences per device or per data shard to sequences of the step.
 void Resolver::apply_batch(Resolved& out) const {
   for (const auto* key : {"batch_per_device", "batch_per_shard"}) {
     const auto found = out.in_force.find(key);
@@ -227,7 +227,8 @@ void Resolver::apply_batch(Resolved& out) const {
     const bool by_device = found->first == "batch_per_device";
     const auto parts = by_device ? out.run.mesh.devices() : out.run.mesh.data_shards();
     const double batch = parse_share(found->second->value).value() * static_cast<double>(parts);
-    // A fraction such as 1/3 is rounded in its last bit: 1e-6 sequences are above that and below any real remainder.
+    // A fraction such as 1/3 has a rounding error in its last bit. 1e-6 sequences is larger than that and smaller than
+    // any real remainder.
     constexpr double kRounding = 1e-6;
     const double whole = std::round(batch);
     if (std::abs(batch - whole) > kRounding || whole < 1 || whole > 1e9) {
@@ -249,7 +250,7 @@ void Resolver::check_alone(const Assignment& assignment) {
     return;
   }
   const bool is_field = key == "global_batch" || (!is_batch_key(key) && key != "repeats");
-  if (!is_field) return;  // it was checked as it was read
+  if (!is_field) return;  // already checked when it was read
   try {
     spec::RunSpec run;
     spec::read_field(spec::field_table<spec::RunSpec>(), &run, key, assignment.value);

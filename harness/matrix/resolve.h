@@ -1,4 +1,4 @@
-// Assignments -> RunSpec. Include in .cpp files only: it pulls in the JSON library.
+// Resolves assignments to a RunSpec. Include this in .cpp files only, because it needs the JSON library.
 #pragma once
 
 #include <map>
@@ -17,20 +17,20 @@ namespace perfbench::harness {
 class ModelCatalog;
 class YamlDocument;
 
-// A combination of sound values that contradict each other.
+// Valid values that contradict each other.
 struct Contradiction {
-  const Assignment* culprit = nullptr;  // the assignment of the field to change; null: none was made
+  const Assignment* culprit = nullptr;  // the assignment of the field to change; null: no assignment set it
   std::string message;
 };
 
 struct Resolved {
   spec::RunSpec run;
   std::int64_t repeats = 1;
-  std::map<std::string, const Assignment*> in_force;  // by key, the last assignment
-  spec::Json fields;                                  // of `run`, whole
+  std::map<std::string, const Assignment*> in_force;  // the last assignment of each key
+  spec::Json fields;                                  // all fields of `run`
   std::optional<Contradiction> contradiction;
 
-  // The value of any key of run_keys(), in the form a person writes it.
+  // The value of any key of run_keys(), in the form in which a user writes it.
   spec::Json value_of(const std::string& key) const;
 };
 
@@ -38,19 +38,18 @@ class Resolver {
  public:
   Resolver(const YamlDocument& document, const ModelCatalog& catalog);
 
-  // Throws InputError where the value cannot be meant, whatever else a cell has: an unknown name, a wrong type, out of
-  // range.
+  // Throws InputError if the value is not valid in any cell: an unknown name, a wrong type, out of range.
   void check_alone(const Assignment& assignment);
 
-  // Applies the assignments, later ones over earlier ones. Throws InputError where a value by itself cannot be meant:
+  // Applies the assignments in order, so that later ones win. Throws InputError for a value that is invalid by itself:
   // an unknown model, a wrong type, out of range.
   Resolved resolve(const std::vector<const Assignment*>& in_order);
 
-  // What no assignment gave and none can be guessed, and what contradicts itself (kept in `resolved`). Throws
-  // InputError for the former.
+  // Checks for required values that no assignment gave, which throw InputError, and for contradictions, which are
+  // recorded in `resolved`.
   void check(Resolved& resolved) const;
 
-  // The error of a value, at the place it was written.
+  // An error about a value, at the place where it was written.
   InputError error(const Assignment* at, const std::string& message) const;
 
  private:
@@ -67,10 +66,10 @@ class Resolver {
 
   const YamlDocument& document_;
   const ModelCatalog& catalog_;
-  std::map<std::string, std::string> known_hardware_;  // as written -> the file's own name
-  spec::Json defaults_;                                // fields of RunSpec{}, whole
+  std::map<std::string, std::string> known_hardware_;  // the name as written -> the name in the data file
+  spec::Json defaults_;                                // all fields of RunSpec{}
   std::map<std::size_t, spec::Json> model_fields_;     // by the id of the assignment that names the model
-  std::map<std::string, std::int64_t> sequences_;      // of splits of data sets, by their folders
+  std::map<std::string, std::int64_t> sequences_;      // number of sequences in the split of a data set, by its folder
 };
 
 }  // namespace perfbench::harness

@@ -30,7 +30,7 @@ KeyKind kind_of(const std::string& name, const spec::MemberType& type) {
   }
 }
 
-// Lists every field by its dotted name.
+// Lists every field with its dotted name.
 void list_fields(const spec::FieldTable& table, const std::string& prefix, std::vector<RunKey>& out) {
   for (const auto& [field, offset, type] : table.fields) {
     const auto name = prefix + std::string(field.name);
@@ -88,7 +88,7 @@ std::string key_suggestion(std::string_view word, const std::vector<std::string>
   for (const auto& key : run_keys()) {  // the last part of a dotted name
     if (key.name.ends_with("." + std::string(word))) return " (did you mean '" + key.name + "'?)";
   }
-  if (const auto dot = word.rfind('.'); dot != std::string_view::npos) {  // a key in a section that is not there
+  if (const auto dot = word.rfind('.'); dot != std::string_view::npos) {  // a key with a section that does not exist
     if (const auto key = find_key(word.substr(dot + 1))) return " (did you mean '" + short_name(key->name) + "'?)";
   }
   std::vector<std::string> names = more_names;

@@ -91,7 +91,7 @@ void ValueReader::check_settable(const std::string& pointer, const std::string& 
   fail(pointer, "'" + word + "' is " + std::string(kind_wanted(key.kind)) + ": set the mesh axes");
 }
 
-// What the field list does not check: shapes of the keys that are not fields, and lists where one value is meant.
+// Checks that the field list does not cover: keys that are not fields, and lists in place of a single value.
 void ValueReader::check_value(const std::string& pointer, const std::string& word, const RunKey& key,
                               const Json& value) const {
   const auto wrong = [&] {
@@ -113,7 +113,7 @@ void ValueReader::check_value(const std::string& pointer, const std::string& wor
   }
 }
 
-// Key by key, so that each mistake is found. A model of sound keys may still lack some: that is found when it is made.
+// Checks each key, so that every mistake is found. Missing keys are found when the model is made.
 bool ValueReader::check_model(const std::string& pointer, const Json& model) const {
   const auto names = spec::field_names<spec::ModelSpec>();
   bool sound = true;
@@ -148,7 +148,7 @@ std::vector<Assignment> ValueReader::assignments(const std::string& pointer, con
   return out;
 }
 
-// Within one mapping no key may be given twice ("fsdp" and "mesh.ici.fsdp") and only one kind of batch.
+// A mapping must not set a key twice ("fsdp" and "mesh.ici.fsdp") or set more than one kind of batch.
 void ValueReader::check_one_meaning(const std::vector<Assignment>& set) const {
   std::map<std::string, const Assignment*> seen;
   for (const auto& entry : set) {

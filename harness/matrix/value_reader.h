@@ -1,5 +1,5 @@
-// Reads keys, values and axes of a matrix: the shapes that its sections are made of. Include in .cpp files only: it
-// pulls in the JSON library.
+// Reads keys, values and axes, of which the sections of a matrix consist. Include this in .cpp files only, because it
+// needs the JSON library.
 #pragma once
 
 #include <string>
@@ -17,15 +17,15 @@ class YamlDocument;
 std::string child(const std::string& pointer, std::string_view key);
 std::string child(const std::string& pointer, std::size_t index);
 
-// A function throws InputError, with its place, for what leaves nothing to return. Other mistakes go to `mistakes`, and
-// the function returns the rest.
+// A function throws InputError, with its place, for a mistake that leaves nothing to return. It adds other mistakes to
+// `mistakes` and returns the rest.
 class ValueReader {
  public:
   ValueReader(const YamlDocument& document, Mistakes& mistakes) : document_(document), mistakes_(mistakes) {}
 
   [[noreturn]] void fail(const std::string& pointer, const std::string& message) const;
 
-  // `of` names what the mapping or list holds.
+  // `of` names the contents of the mapping or list, for messages.
   const spec::Json& mapping(const std::string& pointer, const spec::Json& json, const std::string& of) const;
   const spec::Json& list(const std::string& pointer, const spec::Json& json, const std::string& of) const;
   std::string text(const std::string& pointer, const spec::Json& json) const;
@@ -33,23 +33,23 @@ class ValueReader {
   std::string required_text(const std::string& pointer, const spec::Json& json, const std::string& key,
                             const std::string& meaning) const;
 
-  // One key and its value, "mesh: {ici: {fsdp: 2}}" taken apart to mesh.ici.fsdp; appended to `out`.
+  // Reads one key and its value and appends them to `out`; "mesh: {ici: {fsdp: 2}}" becomes mesh.ici.fsdp.
   void assign(const std::string& pointer, const std::string& word, const spec::Json& value,
               std::vector<Assignment>& out);
-  // A mapping of them, in which no field has two values.
+  // A mapping of keys and values, in which no field has two values.
   std::vector<Assignment> assignments(const std::string& pointer, const spec::Json& json);
 
   // A plain value of the axis's field, or {name: ..., set: {...}}.
   AxisValue axis_value(const std::string& pointer, const Axis& axis, const spec::Json& value);
   Axis axis(const std::string& pointer, const std::string& name, const spec::Json& values);
 
-  // How many assignments were read.
+  // Number of assignments that were read.
   std::size_t count() const { return next_id_; }
 
  private:
   void check_value(const std::string& pointer, const std::string& word, const RunKey& key,
                    const spec::Json& value) const;
-  // Returns whether all keys of an inline model are known and have values that they may have.
+  // Returns whether all keys of an inline model are known and all values are allowed.
   bool check_model(const std::string& pointer, const spec::Json& model) const;
   void check_one_meaning(const std::vector<Assignment>& set) const;
 

@@ -31,8 +31,8 @@ std::size_t count_digits(std::string_view text) {
 
 enum class Shape { text, whole_number, decimal };
 
-// [-+]?(0|[1-9][0-9]*) and [-+]?(0|[1-9][0-9]*)?(\.[0-9]*)?([eE][-+]?[0-9]+)? with at least one digit before the
-// exponent.
+// Recognises [-+]?(0|[1-9][0-9]*) and [-+]?(0|[1-9][0-9]*)?(\.[0-9]*)?([eE][-+]?[0-9]+)? with at least one digit before
+// the exponent.
 Shape number_shape(std::string_view text) {
   if (!text.empty() && (text[0] == '-' || text[0] == '+')) text.remove_prefix(1);
   const std::size_t whole = count_digits(text);
@@ -59,7 +59,7 @@ bool is_not_finite(std::string_view text) {
   return text == ".nan" || text == ".NaN" || text == ".NAN" || text == ".inf" || text == ".Inf" || text == ".INF";
 }
 
-// `plain` has the shape of a number; std::from_chars takes no '+'.
+// `plain` has the shape of a number; std::from_chars does not accept a '+'.
 Json parse_number(const std::string& plain, Shape shape) {
   const char* first = plain.data() + (plain[0] == '+' ? 1 : 0);
   const char* last = plain.data() + plain.size();
@@ -99,7 +99,7 @@ SourcePosition position_of(const YAML::Mark& mark) {
   throw YamlMistake{position_of(mark), std::move(message)};
 }
 
-// What yaml-cpp calls the tag of a value that has none.
+// yaml-cpp's tag of a value that has no tag.
 constexpr std::string_view kPlain = "?";
 constexpr std::string_view kQuoted = "!";
 
@@ -144,7 +144,7 @@ void YamlBuilder::count_nodes(const YAML::Mark& mark, std::size_t nodes) {
 }
 
 void YamlBuilder::note_position(const YAML::Mark& mark, const std::string& pointer) {
-  // The value of a mapping's entry stands where its key does, which comes first.
+  // An entry of a mapping has the position of its key, which comes first.
   tree_.positions.try_emplace(pointer, position_of(mark));
 }
 

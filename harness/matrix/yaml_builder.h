@@ -1,4 +1,4 @@
-// The type of a YAML scalar that stands without quotes: a subset of YAML 1.2's core schema (chapter 10.3).
+// The type of an unquoted YAML scalar, by a subset of YAML 1.2's core schema (chapter 10.3).
 #pragma once
 
 #include <yaml-cpp/eventhandler.h>
@@ -14,9 +14,9 @@
 
 namespace perfbench::harness {
 
-// null (~, null, empty), true/false, a decimal whole number without leading zeros, a decimal number, or else text.
-// Throws std::invalid_argument, with a message for the user, for what looks like a number and cannot be held: .nan,
-// .inf, whole numbers beyond 64 bits, decimals beyond double.
+// null (~, null, empty), true/false, a decimal integer without leading zeros, a decimal number, or else text. Throws
+// std::invalid_argument, with a message for the user, for numbers that cannot be represented: .nan, .inf, integers
+// beyond 64 bits, decimals beyond double.
 nlohmann::json core_schema_value(const std::string& plain);
 
 }  // namespace perfbench::harness
@@ -32,14 +32,14 @@ namespace perfbench::harness {
 struct YamlTree {
   nlohmann::json root;
   std::unordered_map<std::string, SourcePosition> positions;       // by JSON pointer
-  std::unordered_map<std::string, std::vector<std::string>> keys;  // of the mapping at a JSON pointer
+  std::unordered_map<std::string, std::vector<std::string>> keys;  // keys of the mapping at a JSON pointer
 };
 
-// What a person can mean stays far below these; they bound the work of a hostile or broken file.
+// Limits for hostile or broken files, far above any sensible one.
 inline constexpr std::size_t kYamlMaxDepth = 64;
-inline constexpr std::size_t kYamlMaxNodes = 500'000;  // aliases counted as often as they are expanded
+inline constexpr std::size_t kYamlMaxNodes = 500'000;  // an alias counts each time that it is expanded
 
-// A mistake in the file at a place.
+// A mistake in the file and its position.
 struct YamlMistake {
   SourcePosition at;
   std::string message;
@@ -72,8 +72,8 @@ class YamlBuilder final : public YAML::EventHandler {
     std::string pointer;
     YAML::anchor_t anchor = 0;
     std::size_t nodes_before = 0;
-    std::size_t height = 1;  // levels below and with it
-    std::string key;         // mapping: the key whose value comes next
+    std::size_t height = 1;  // number of levels below it, plus one
+    std::string key;         // in a mapping: the key whose value comes next
     bool has_key = false;
   };
   struct Anchored {

@@ -38,7 +38,8 @@ std::size_t utf8_sequence(std::string_view text) {
   return 0;
 }
 
-// YAML 1.2 c-printable below 0x80. yaml-cpp would take 0x04 for the end of the file.
+// The control characters below 0x80 that YAML 1.2 (c-printable) forbids. yaml-cpp would take 0x04 for the end of the
+// file.
 bool is_forbidden_control(char c) {
   const auto u = static_cast<unsigned char>(c);
   return (u < 0x20 && c != '\t' && c != '\n' && c != '\r') || u == 0x7F;
@@ -95,7 +96,7 @@ std::string read_file(const std::filesystem::path& file, const std::string& kind
   errno = 0;
   std::ifstream stream(file, std::ios::binary);
   if (!stream) refuse(std::string("cannot be opened: ") + std::strerror(errno));
-  // One byte more than is allowed, so that a large file is reported and not cut.
+  // One byte more than allowed, so that a file that is too large is reported and not truncated.
   std::string text(kMaxFileBytes + 1, '\0');
   stream.read(text.data(), static_cast<std::streamsize>(text.size()));
   if (stream.bad()) refuse("cannot be read");

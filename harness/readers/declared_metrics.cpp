@@ -1,4 +1,4 @@
-// Metrics that a person declares by a regular expression.
+// Metrics that a user declares with a regular expression.
 #include <algorithm>
 #include <optional>
 
@@ -35,8 +35,8 @@ class DeclaredReader final : public Reader {
     double factor = 1;
     spec::Take take = spec::Take::each;
     LinePattern pattern;
-    std::size_t value = 0;            // its group
-    std::optional<std::size_t> step;  // its group
+    std::size_t value = 0;            // index of the group of the value
+    std::optional<std::size_t> step;  // index of the group of the step
     std::int64_t counted = 0;
     std::optional<spec::Sample> last;
   };
@@ -51,7 +51,7 @@ class DeclaredReader final : public Reader {
         return at == names.end() ? std::nullopt : std::optional(static_cast<std::size_t>(at - names.begin()));
       };
       auto value = group("value");
-      if (!value && names.size() == 1 && names[0].empty()) value = 0;  // the only group is meant
+      if (!value && names.size() == 1 && names[0].empty()) value = 0;  // a single group without a name is the value
       if (!value) {
         throw ReaderError("metric '" + name + "': its regex has no group (?P<value>...); put it around the number");
       }

@@ -1,4 +1,4 @@
-// Files that are one JSON document, which is read when it is whole.
+// Files that consist of one JSON document; they are read when they are complete.
 #include <array>
 
 #include "harness/readers/file_readers.h"
@@ -32,7 +32,7 @@ class DocumentReader : public RowReader {
 
  protected:
   virtual void read(const spec::Json& document) = 0;
-  // The figures of one object of the document.
+  // The figures of one object in the document.
   Row row_of(const spec::Json& object) const {
     Row row;
     add_json(spec::json_line(object), keys_, row);
@@ -44,8 +44,8 @@ class DocumentReader : public RowReader {
   std::string text_;
 };
 
-// train_runtime is time since the start, with 0.1 ms; rows of 4.x have none. An evaluation is in the time of the rows
-// around it. The summary at the end has train_loss.
+// train_runtime is the time since the start, with a resolution of 0.1 ms; rows of version 4.x do not have it. The time
+// of an evaluation is in the time of the rows around it. The summary at the end has train_loss.
 constexpr Program kHfState{
     .info = {}, .forms = {}, .first_step = 1, .covers = Covers::since_last, .elapsed_resolution_s = 1e-4};
 constexpr std::array kHfStateKeys{Key{"step", "step"},
@@ -75,7 +75,7 @@ class HfStateReader final : public DocumentReader {
   }
 };
 
-// A median of a profile, so that it is a claim. step_execution_time is null without a profile.
+// The value is the median of a profile, so it counts as a claim. step_execution_time is null without a profile.
 constexpr Program kTorchprimeMetrics{.info = {}, .forms = {}, .first_step = 0};
 constexpr std::array kTorchprimeMetricsKeys{Key{"step_execution_time", "stated_step_time_s"},
                                             Key{"mfu", "mfu_fraction"}, Key{"tokens_per_second", "tok_s"}};

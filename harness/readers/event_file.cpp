@@ -1,6 +1,6 @@
-// A record is: length (8 bytes), its CRC (4), data, its CRC (4), all little-endian. The data is an Event: field 2 is
-// the step, field 5 a Summary, whose field 1 are values: 1 tag, 2 simple_value, 8 tensor (of one element: 5 float_val,
-// 6 double_val, 4 tensor_content).
+// A record consists of its length (8 bytes), a CRC of the length (4), the data, and a CRC of the data (4), all
+// little-endian. The data is an Event: field 2 is the step, field 5 a Summary. Field 1 of the Summary holds values: 1
+// tag, 2 simple_value, 8 tensor (with one element: 5 float_val, 6 double_val, 4 tensor_content).
 #include "harness/readers/event_file.h"
 
 #include <array>
@@ -15,7 +15,8 @@ namespace {
 
 constexpr std::size_t kHeaderBytes = 12;
 constexpr std::size_t kFooterBytes = 4;
-constexpr std::uint64_t kLargestRecord = std::uint64_t{64} << 20;  // images and graphs are passed over, not kept
+constexpr std::uint64_t kLargestRecord = std::uint64_t{64}
+                                         << 20;  // larger records, such as images and graphs, are skipped
 
 constexpr std::array<std::uint32_t, 256> make_crc_table() {
   constexpr std::uint32_t kPolynomial = 0x82f63b78;
@@ -36,7 +37,7 @@ T little_endian(std::string_view bytes) {
   return value;
 }
 
-// One field of a message; `bytes` of a length-delimited or fixed one.
+// One field of a message; `bytes` holds a length-delimited or fixed value.
 struct ProtoField {
   std::uint64_t number = 0;
   int wire = 0;
@@ -55,7 +56,7 @@ std::optional<std::uint64_t> take_varint(std::string_view& text) {
   return std::nullopt;
 }
 
-// Nothing at the end, and where the text is no message.
+// nullopt at the end, and where the text is not a valid message.
 std::optional<ProtoField> take_field(std::string_view& text) {
   constexpr int kVarint = 0;
   constexpr int kFixed64 = 1;
@@ -94,7 +95,7 @@ std::optional<double> first_number(std::string_view bytes) {
   return static_cast<double>(little_endian<T>(bytes));
 }
 
-// Of a tensor with one number: float (type 1) or double (type 2).
+// The value of a tensor with one number: float (type 1) or double (type 2).
 std::optional<double> number_of_tensor(std::string_view tensor) {
   constexpr std::uint64_t kFloat = 1;
   constexpr std::uint64_t kDouble = 2;
@@ -164,7 +165,7 @@ class EventFileReader final : public RowReader {
   }
 
   void take_event(std::string_view event) {
-    Row row{.step = 0};  // field 2 is absent at 0
+    Row row{.step = 0};  // field 2 is omitted for step 0
     std::string_view summary;
     while (const auto field = take_field(event)) {
       if (field->number == 2 && field->varint <= INT64_MAX) row.step = static_cast<std::int64_t>(field->varint);

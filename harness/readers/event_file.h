@@ -1,5 +1,5 @@
-// The form of TensorBoard's event files (tensorflow/core/lib/io/record_writer.h, event.proto): records with masked
-// CRC-32C, each a protocol buffer.
+// The format of TensorBoard's event files (tensorflow/core/lib/io/record_writer.h, event.proto): records with masked
+// CRC-32C, each of which holds a protocol buffer.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace perfbench::readers {
 
-// CRC-32C (Castagnoli), as records have it: rotated, and with a constant added.
+// The masked CRC-32C (Castagnoli) of a record: rotated, and with a constant added.
 std::uint32_t masked_crc32c(std::string_view bytes);
 
 }  // namespace perfbench::readers

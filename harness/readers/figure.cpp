@@ -47,7 +47,7 @@ constexpr std::array kFigures{
 
 struct Unit {
   std::string_view name;
-  std::string_view suffix;  // of the metrics that have it
+  std::string_view suffix;  // for metrics whose names end so
   double factor = 1;
 };
 constexpr std::array kUnits{
@@ -71,7 +71,7 @@ constexpr std::array kUnits{
     Unit{"1", ""},
 };
 
-// 10 to the power of minus the decimals, times the exponent: of "8.60E-06" 1e-8.
+// 10 to the power of the negative number of decimals, times the exponent: 1e-8 for "8.60E-06".
 double resolution_of(std::string_view text) {
   const auto exponent_at = text.find_first_of("eE");
   int exponent = 0;

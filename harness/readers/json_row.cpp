@@ -9,7 +9,7 @@
 namespace perfbench::readers {
 namespace {
 
-// Behind the brace that closes the object at the start of the text; npos if none does.
+// The position after the brace that closes the object at the start of the text; npos if there is no such brace.
 std::size_t end_of_object(std::string_view text) {
   int depth = 0;
   bool in_string = false;

@@ -1,4 +1,4 @@
-// Figures out of JSON objects.
+// Extracts figures from JSON objects.
 #pragma once
 
 #include <span>
@@ -9,11 +9,11 @@
 
 namespace perfbench::readers {
 
-// Python's json writes NaN and Infinity, which are no JSON: the same text with them as strings.
+// Python's json writes NaN and Infinity, which is not valid JSON. Returns the same text with these words as strings.
 std::string with_quoted_words(std::string_view text);
 
-// Adds what an object at the start of the text says under the keys. Nested objects have keys like "train/loss". Returns
-// false if there is no whole object.
+// Adds the values that an object at the start of the text has under these keys. Keys of nested objects look like
+// "train/loss". Returns false if there is no complete object.
 bool add_json(std::string_view text, std::span<const KeyedFigure> keys, Row& row);
 
 }  // namespace perfbench::readers

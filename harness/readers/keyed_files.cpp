@@ -1,4 +1,4 @@
-// JSON lines, CSV and what a program appends itself.
+// Readers of JSON lines, of CSV, and of lines that a program appends itself.
 #include <algorithm>
 #include <array>
 
@@ -50,7 +50,7 @@ class JsonLinesReader final : public LinesReader {
   std::vector<KeyedFigure> keys_;
 };
 
-// Fields of a line; a quoted one may have commas, and "" for a quote.
+// The fields of a line. A quoted field may contain commas, and "" for a quote.
 std::vector<std::string> csv_fields(std::string_view line) {
   std::vector<std::string> fields(1);
   bool quoted = false;
@@ -89,7 +89,7 @@ class CsvReader final : public LinesReader {
     if (fields.size() != columns_.size()) return count_damaged();
     Row row{.at_ns = at_ns};
     for (std::size_t i = 0; i < fields.size(); ++i) {
-      if (columns_[i] != nullptr) row.add(*columns_[i], fields[i]);  // rows are sparse: an empty field is no number
+      if (columns_[i] != nullptr) row.add(*columns_[i], fields[i]);  // rows are sparse: an empty field is not a number
     }
     if (!row.entries.empty()) take(std::move(row));
   }
@@ -97,7 +97,7 @@ class CsvReader final : public LinesReader {
   std::vector<const Figure*> columns_;
 };
 
-// train/time is time since the start without validation; a step has two sparse rows.
+// train/time is the time since the start without validation; a step has two sparse rows.
 constexpr Program kLightning{.info = {}, .forms = {}, .first_step = 0, .covers = Covers::since_last};
 constexpr std::array kLightningKeys{Key{"step", "step"},
                                     Key{"train/time", "elapsed_s"},
@@ -116,7 +116,7 @@ class HookReader final : public LinesReader {
     try {
       const auto object = spec::parse_json(with_quoted_words(line));
       Row row{.at_ns = at_ns};
-      std::vector<std::string> names;  // that the figures of this row have
+      std::vector<std::string> names;  // the names of the figures of this row
       for (const auto& [name, value] : object.items()) names.push_back(name.substr(0, kLongestName));
       for (const auto& name : names) {
         const auto& value = object.at(name);
@@ -128,7 +128,7 @@ class HookReader final : public LinesReader {
       if (!row.entries.empty()) take(std::move(row));
     } catch (const spec::SpecError&) {
       count_damaged();
-    } catch (const spec::Json::exception&) {  // no object, or a name that was too long
+    } catch (const spec::Json::exception&) {  // not an object, or a name that is too long
       count_damaged();
     }
   }

@@ -10,8 +10,8 @@ namespace {
 
 constexpr char kEscape = '\x1b';
 
-// Where the terminal command that begins at `at` ends: "\x1b[" parameters, and a letter from @ to ~. One that is cut
-// off takes what is left.
+// The end of the terminal command that begins at `at`: "\x1b[", parameters, and a letter from @ to ~. A command that is
+// cut off extends to the end of the text.
 std::size_t end_of_escape(std::string_view text, std::size_t at) {
   if (at + 1 >= text.size()) return text.size();
   if (text[at + 1] != '[') return at + 2;
@@ -38,7 +38,7 @@ std::size_t find_line_end(std::string_view text, std::size_t from) {
   return newline == nullptr ? std::string_view::npos : static_cast<std::size_t>(newline - text.data());
 }
 
-// The digits at `at`, and where they end. Nothing if there are none, or more than a rank can have.
+// The digits at `at`, and their end. nullopt if there are none, or more than a rank can have.
 struct Digits {
   std::int64_t value = 0;
   std::size_t end = 0;
@@ -81,7 +81,8 @@ std::int64_t rank_of_prefix(std::string_view prefix) {
     const auto digits = digits_at(prefix, first);
     if (digits && prefix.substr(digits->end).starts_with(": ")) return digits->value;
   }
-  constexpr std::array<std::string_view, 2> kNames{"[rank", "[default"};  // the first is the rank among all nodes
+  constexpr std::array<std::string_view, 2> kNames{"[rank",
+                                                   "[default"};  // the first one gives the rank among all nodes
   for (const auto name : kNames) {
     const auto at = prefix.find(name);
     if (at == std::string_view::npos) continue;

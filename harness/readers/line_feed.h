@@ -1,5 +1,7 @@
-// Lines of a log out of the chunks in which it arrives. A line ends at \n or \r: a progress bar and a record can share
-// one \n. Colours and other terminal commands are taken out. Takes time in proportion to the text, whatever the chunks.
+// Splits a log, which arrives in chunks, into lines. A line ends at
+//   or \r, because a progress bar and a record can share one
+// . Removes colours and other terminal commands. The time is proportional to the length of the text, however it is
+// divided.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +12,19 @@
 
 namespace perfbench::readers {
 
-using ArrivalTime = std::optional<std::int64_t>;  // monotonic, ns; absent in a log without stamps
+using ArrivalTime = std::optional<std::int64_t>;  // monotonic, ns; nullopt in a log without time stamps
 
 class LineFeed {
  public:
   using OnLine = std::function<void(std::string_view line, ArrivalTime at_ns)>;
 
-  // Of a longer line only the beginning is read: a program that prints without line ends must not fill the memory.
+  // Only the beginning of a longer line is read: a program that prints without line ends must not fill the memory.
   static constexpr std::size_t kLongestLine = std::size_t{1} << 20;
 
   void feed(std::string_view chunk, ArrivalTime at_ns, const OnLine& on_line);
 
-  // Whether text without a line end is left. It may be cut off in the middle of a number, so it is never a line.
+  // Whether text without a line end is left. It may be cut off in the middle of a number, so it does not count as a
+  // line.
   bool has_partial_line() const { return !partial_.empty(); }
 
  private:
@@ -31,7 +34,8 @@ class LineFeed {
   std::string cleaned_;
 };
 
-// The rank that a launcher put before a line: srun ("3: "), torchrun ("[default3]:", "[rank3]:"). 0 if there is none.
+// The rank in the prefix that a launcher put before a line: srun ("3: "), torchrun ("[default3]:", "[rank3]:"). 0 if
+// there is no prefix.
 std::int64_t rank_of_prefix(std::string_view prefix);
 
 }  // namespace perfbench::readers

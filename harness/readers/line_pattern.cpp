@@ -11,7 +11,7 @@ constexpr std::size_t kLongestPattern = 2000;
 constexpr std::int64_t kMemoryBytes = std::int64_t{16} << 20;
 
 re2::RE2::Options pattern_options() {
-  // Bytes and not UTF-8: a log may have bytes that are none, and a line is still a line.
+  // Reads bytes instead of UTF-8: a log may contain invalid UTF-8, and its lines must still match.
   re2::RE2::Options options(re2::RE2::Latin1);
   options.set_log_errors(false);
   options.set_max_mem(kMemoryBytes);

@@ -1,5 +1,5 @@
-// A regular expression in RE2's syntax. A search takes time in proportion to the line, whatever the expression: those
-// of a person cannot make a reader hang.
+// A regular expression in RE2's syntax. The time of a search is proportional to the length of the line, whatever the
+// expression. So an expression that a user wrote cannot make a reader hang.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@ class RE2;
 
 namespace perfbench::readers {
 
-// The expression cannot be used; the message quotes it and says why.
+// The expression is not usable. The message quotes it and says why.
 class PatternError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -27,15 +27,15 @@ class LinePattern {
   LinePattern(LinePattern&&) noexcept;
   ~LinePattern();
 
-  // Of its groups, in their order; "" for a group without a name.
+  // The names of its groups in order; "" for a group without a name.
   const std::vector<std::string>& names() const { return names_; }
 
-  // Finds it anywhere in the line. groups()[i] is then the text of names()[i]; its data() is null for a group that took
-  // no part. Both are views into the line.
+  // Searches for a match anywhere in the line. Afterwards groups()[i] is the text of the group names()[i]; its data()
+  // is null if the group did not take part. Both are views into the line.
   bool search(std::string_view line);
   const std::vector<std::string_view>& groups() const { return groups_; }
-  std::string_view before() const { return before_; }  // the match
-  std::string_view after() const { return after_; }    // the match
+  std::string_view before() const { return before_; }  // the part of the line up to the match
+  std::string_view after() const { return after_; }    // the part of the line behind the match
 
  private:
   std::unique_ptr<re2::RE2> regex_;

@@ -1,5 +1,6 @@
-// What each program prints. A pattern's named groups, and the right sides of a table of keys, are figures (figure.h).
-// How its times are to be taken is in the comments: a step time is worth nothing without that.
+// The records that each program prints. The named groups of a pattern, and the right sides of a table of keys, are
+// figures (figure.h). The comments say how each program measures its times, because a step time is meaningless without
+// that.
 #include "harness/readers/programs.h"
 
 #include <array>
@@ -14,14 +15,14 @@ constexpr Pairs kCommas{',', '='};  // a=1, b=2
 constexpr Pairs kSpaces{' ', ':'};  // a:1 b:2
 constexpr Pairs kPython{',', ':'};  // {'a': 1, 'b': '2'}
 
-// Host time between two dispatches: of a loop that does not wait for the device the first steps mean nothing. What an
-// evaluation after step n takes is in the time of step n + 1.
+// Host time between two dispatches. In a loop that does not wait for the device, the times of the first steps mean
+// nothing. The time of an evaluation after step n is in the time of step n + 1.
 constexpr std::array kMaxText{
     Form{.literal = "completed step:",
          .pattern = R"(completed step: (?P<step>\d+), seconds: (?P<step_time_s>[\d.]+)(?:, live slice count: \d+)?)"
                     R"((?:, TFLOP/s/device: (?P<tflops_dev>[\d.]+), Tokens/s/device: (?P<tok_s_dev>[\d.]+))?)"
                     R"(, total_weights: (?P<real_tokens>[\d.]+), loss: (?P<loss>[-\d.naif]+))"},
-    Form{.literal = "completed step:",  // before there were Tokens/s and total_weights
+    Form{.literal = "completed step:",  // older versions, without Tokens/s and total_weights
          .pattern = R"(completed step: (?P<step>\d+), seconds: (?P<step_time_s>[\d.]+))"
                     R"((?:, TFLOP/s(?:/device)?: (?P<tflops_dev>[\d.]+))?(?:.*?, loss: (?P<loss>[-\d.naif]+))?)"},
     Form{.literal = "eval metrics after step:", .pattern = "eval metrics after step: ", .effect = Effect::evaluation}};
@@ -37,8 +38,8 @@ constexpr std::array kMaxTextKeys{
     Key{"learning/total_weights", "real_tokens"},
 };
 
-// The window begins at the record before, and that of step 1 before the first step. tps is tokens of a device over the
-// time, so the step time is declared tokens over tps. A validation resets the clock.
+// The window begins at the previous record, or for step 1 before the first step. tps is the number of tokens of one
+// device over the time, so the step time is the number of declared tokens over tps. A validation resets the clock.
 constexpr std::array kTorchtitan{
     Form{.literal = "validate", .pattern = R"(validate +step:)", .effect = Effect::skip},
     Form{.literal = "step:",
@@ -48,8 +49,8 @@ constexpr std::array kTorchtitan{
              R"((?: +tflops: (?P<tflops_dev>[\d,.]+))?(?: +mfu: (?P<mfu_percent>[\d.]+%|N/A))?)",
          .time_kind = Kind::window_mean}};
 
-// A mean over the interval with a barrier: data in, evaluation and saves out. A loss that is NaN has no key. Iteration
-// 1 is printed and resets nothing, so that the next record contains it.
+// A mean over the interval, with a barrier. It includes data loading and excludes evaluation and saves. A loss that is
+// NaN has no key. Iteration 1 is printed but resets nothing, so that the next record includes it.
 constexpr std::array kMegatron{Form{.literal = "iteration",
                                     .pattern = R"( iteration +(?P<step>\d+)/ *\d+ \|)",
                                     .time_kind = Kind::window_mean,
@@ -66,8 +67,8 @@ constexpr std::array kMegatronKeys{
     Key{"number of nan iterations", "nan_count"},
 };
 
-// Megatron-Bridge prints a line of rank 0 before that of the last rank: it has no step, its time has 10 ms, and its
-// unit is TFLOP/s though it says utilization.
+// Megatron-Bridge prints a line of rank 0 before the line of the last rank. That line has no step and a resolution of
+// 10 ms, and its unit is TFLOP/s although it says utilization.
 constexpr std::array kBridge{
     Form{.literal = "Step Time",
          .pattern =
@@ -75,7 +76,7 @@ constexpr std::array kBridge{
          .time_kind = Kind::window_mean},
     kMegatron[0]};
 
-// A mean over the interval between batch hooks, the loader not in it. The bar repeats a step many times.
+// A mean over the interval between batch hooks, which excludes the loader. The bar prints the same step many times.
 constexpr std::array kNemo{Form{.literal = "Training epoch",
                                 .pattern = R"(Training epoch \d+, iteration (?P<step>\d+)/\d+ \|)",
                                 .time_kind = Kind::window_mean,
@@ -90,7 +91,7 @@ constexpr std::array kNemoKeys{
     Key{"lr", "learning_rate"},
 };
 
-// A mean over 100 steps: data, evaluation and saves in, and the first has the compilation.
+// A mean over 100 steps that includes data loading, evaluation and saves; the first one includes compilation.
 constexpr std::array kAxlearn{
     Form{.literal = "Average step time:",
          .pattern = R"(process +(?P<rank>\d+) step +(?P<step>\d+)\] Average step time: (?P<step_time_s>\S+) seconds)",
@@ -98,7 +99,8 @@ constexpr std::array kAxlearn{
     Form{.literal = "loss=",
          .pattern = R"(process +(?P<rank>\d+) step +(?P<step>\d+)\] loss=(?P<loss>[-+\d.eEnaif]+))"}};
 
-// train_gpt2.cu, train_gpt2.py, train_gpt2_fp32.cu and train_gpt2.c. CUDA events: validation and sampling are out.
+// train_gpt2.cu, train_gpt2.py, train_gpt2_fp32.cu and train_gpt2.c. Measured with CUDA events; excludes validation and
+// sampling.
 constexpr std::array kLlmc{
     Form{.literal = "bf16 MFU",
          .pattern =
@@ -120,14 +122,14 @@ constexpr std::array kLlmc{
          .pattern = R"(total average iteration time: (?P<step_time_ms>[\d.]+) ms)",
          .time_kind = Kind::since_start_mean}};
 
-// An object a line in an array that has no end while the program runs. Better than its standard output, whose units
-// change at 100 s.
+// One object a line, in an array that stays open while the program runs. More precise than its standard output, whose
+// units change at 100 s.
 constexpr std::array kLlmq{Form{.literal = "\"log\"", .pattern = R"("log": ?"step")", .is_json = true}};
 constexpr std::array kLlmqKeys{Key{"step", "step"}, Key{"duration_ms", "step_time_ms"}, Key{"loss", "loss"},
                                Key{"norm", "grad_norm"}, Key{"lr", "learning_rate"}};
 
-// One iteration, whatever the interval. The iteration after an evaluation contains it. mfu is an average, and -100 %
-// until there is one.
+// The time of one iteration, whatever the interval. The iteration after an evaluation includes it. mfu is a running
+// average, and -100 % until there is a value.
 constexpr std::array kNanoGpt{
     Form{.literal = ": train loss", .pattern = R"(step \d+: train loss [^,]+, val loss)", .effect = Effect::evaluation},
     Form{
@@ -136,8 +138,8 @@ constexpr std::array kNanoGpt{
             R"(iter (?P<step>\d+): loss (?P<loss>[-\d.naif]+), time (?P<step_time_ms>[\d.]+)ms(?:, mfu (?P<mfu_percent>-?[\d.]+)%)?)",
         .claim_kind = Kind::ema}};
 
-// Records say no step: a progress bar does, or they are counted. train_runtime is time since the start, evaluations and
-// saves in. Numbers are quoted since 5.0.
+// Records do not have a step: it comes from a progress bar, or records are counted. train_runtime is the time since the
+// start, including evaluations and saves. Numbers are quoted since version 5.0.
 constexpr std::array kHfTrainer{
     Form{.literal = "%|", .pattern = R"(\| *(?P<position>\d+)/(?P<position_end>\d+) \[)", .effect = Effect::progress},
     Form{.literal = "{'eval_", .pattern = R"(\{'eval_)", .effect = Effect::evaluation},
@@ -151,20 +153,20 @@ constexpr std::array kHfTrainer{
 constexpr std::array kHfTrainerKeys{Key{"grad_norm", "grad_norm"}, Key{"learning_rate", "learning_rate"},
                                     Key{"train_runtime", "elapsed_s"}, Key{"train_tokens_per_second", "tok_s"}};
 
-// A micro-batch each; the one with "(step)" has the optimizer.
+// One record for each micro-batch; the one with "(step)" includes the optimizer.
 constexpr std::array kLitgpt{
     Form{.literal = "iter time:",
          .pattern = R"(Epoch \d+ \| iter \d+ step (?P<step>\d+) \| loss train: (?P<loss>[-\d.naif]+), val: .*? \| )"
                     R"(iter time: (?P<micro_ms>[\d.]+) ms(?P<micro_last> \(step\))?)"}};
 
-// Curr is the step at the boundary, and all its micro-batches. RunningAvg is a mean since the start.
+// Curr is the step at the boundary, including all its micro-batches. RunningAvg is a mean since the start.
 constexpr std::array kDeepSpeed{Form{
     .literal = "CurrSamplesPerSec=",
     .pattern =
         R"(global_step=(?P<step>\d+), RunningAvgSamplesPerSec=[-\d.einf]+, CurrSamplesPerSec=(?P<samples_s>[\d.]+), )"
         R"(MemAllocated=[\d.]+GB, MaxMemAllocated=(?P<memory_gib>[\d.]+)GB)"}};
 
-// Data and hooks are not in the duration: a step is the sum of three.
+// The duration excludes data loading and hooks: the step time is the sum of three figures.
 constexpr std::array kLevanter{Form{.literal = "json_logger", .pattern = R"("event": ?"log")", .is_json = true}};
 constexpr std::array kLevanterKeys{
     Key{"step", "step"},
@@ -178,7 +180,8 @@ constexpr std::array kLevanterKeys{
     Key{"train/loss", "loss"},
 };
 
-// The rate counts tokens that have a loss: without padding it can be inverted, if the tokens are declared.
+// The rate counts only tokens that contribute to the loss. Without padding, the step time can be computed from it if
+// the tokens are declared.
 constexpr std::array kTorchtune{Form{.literal = "Step ", .pattern = R"(Step (?P<step>\d+) \| )", .pairs = kSpaces},
                                 Form{.literal = "tokens_per_second_per_gpu", .is_json = true}};
 constexpr std::array kTorchtuneKeys{Key{"step", "step"},
@@ -188,7 +191,7 @@ constexpr std::array kTorchtuneKeys{Key{"step", "step"},
                                     Key{"tokens_per_second_per_gpu", "tok_s_dev"},
                                     Key{"peak_memory_active", "memory_gib"}};
 
-// A step prints no time; a profile of two steps does, once.
+// A step prints no time; a profile of two steps prints one, once.
 constexpr std::array kSeqax{
     Form{.literal = "Step ", .pattern = R"(Step (?P<step>\d+): \{)", .pairs = kPython},
     Form{.literal = "Profile time:",
@@ -198,7 +201,7 @@ constexpr std::array kSeqax{
 constexpr std::array kSeqaxKeys{Key{"loss", "loss"}, Key{"grad_norm", "grad_norm"},
                                 Key{"learning_rate", "learning_rate"}};
 
-// "trace time" is that of tracing and not of the step.
+// "trace time" is the time of tracing and not of the step.
 constexpr std::array kTorchprime{
     Form{.literal = "trace time:",
          .pattern = R"(step: (?P<step>\d+), loss: (?P<loss>[-\d.naif]+)(?:, grad_norm: (?P<grad_norm>[-\d.naif]+))?)"

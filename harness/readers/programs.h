@@ -1,4 +1,4 @@
-// The programs whose records are rows: a table each.
+// The programs whose records are rows, with a table for each.
 #pragma once
 
 #include <span>

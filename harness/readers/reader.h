@@ -1,5 +1,5 @@
-// A reader turns what a training program printed, or wrote into a file, into samples. Text goes in, in chunks of any
-// size, and samples come out: no files, no processes, no clocks.
+// A reader turns the output of a training program, or a file that it wrote, into samples. Text goes in, in chunks of
+// any size, and samples come out. A reader uses no files, processes or clocks.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace perfbench::readers {
 
-// A reader that does not exist, or a declared metric that cannot be read; the message says what to change.
+// The reader does not exist, or a declared metric cannot be read. The message says what to change.
 class ReaderError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -38,12 +38,12 @@ class Reader {
   Reader& operator=(const Reader&) = delete;
   virtual ~Reader() = default;
 
-  // Bytes that never end a record wrongly, whatever they are: damage is a note, and not an error.
+  // Accepts any bytes: damage leads to a note and not to an error.
   virtual void feed(std::string_view bytes, ArrivalTime at_ns) = 0;
-  // No more bytes come.
+  // Called after the last bytes.
   virtual void finish() {}
 
-  // What a reader of the samples must know, a sentence each. Complete after finish().
+  // Facts that the reader of the samples must know, one sentence each. Complete after finish().
   const std::vector<std::string>& notes() const { return notes_; }
 
  protected:
@@ -57,27 +57,27 @@ class Reader {
 
 enum class Source { log, file };
 
-// What is known of a program's records, beside how they look.
+// Facts about a program's records beside their format.
 struct ReaderInfo {
   std::string_view name;
-  std::string_view reads;  // for people
+  std::string_view reads;  // description for users
   Source source = Source::log;
-  std::int64_t drop = 0;  // first steps whose times this program is known to get wrong
+  std::int64_t drop = 0;  // number of first steps whose times this program is known to get wrong
 };
 
 std::span<const ReaderInfo> all_readers();
 
-// Throws ReaderError for an unknown name, with the nearest one.
+// Throws ReaderError for an unknown name and suggests the closest one.
 const ReaderInfo& reader_info(std::string_view name);
 
 // Throws ReaderError.
 std::unique_ptr<Reader> make_reader(std::string_view name, const Settings& settings, SampleSink sink);
 
-// The declared metrics that have a regex, in the lines of a log. Throws ReaderError.
+// Finds the declared metrics that have a regex in the lines of a log. Throws ReaderError.
 std::unique_ptr<Reader> make_declared_reader(const Settings& settings, SampleSink sink);
 
-// The readers of logs that find records in this text, the one with most samples first: a hint for a person who named
-// another one.
+// The readers of logs that find records in this text, starting with the one that finds most samples: a hint for a user
+// who named another one.
 std::vector<std::string> readers_that_know(std::string_view log);
 
 }  // namespace perfbench::readers

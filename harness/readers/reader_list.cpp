@@ -1,4 +1,4 @@
-// Every reader there is. One of rows is a table in programs.cpp; one with code of its own has a line here.
+// The list of all readers. A reader of rows is a table in programs.cpp; a reader that needs other code has a line here.
 #include <algorithm>
 #include <array>
 

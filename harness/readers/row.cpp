@@ -15,7 +15,7 @@ std::string_view trimmed(std::string_view text) {
 }  // namespace
 
 std::optional<std::int64_t> as_count(const Number& number) {
-  constexpr double kLargest = 9e15;  // a double counts exactly up to it
+  constexpr double kLargest = 9e15;  // a double represents all integers up to this one
   if (!(number.value >= 0) || number.value > kLargest) return std::nullopt;
   return static_cast<std::int64_t>(number.value);
 }
@@ -32,7 +32,8 @@ void Row::add_value(const Figure& what, const Number& number) {
   if (what.role == Role::step || what.role == Role::rank) {
     const auto count = as_count(number);
     if (count && what.role == Role::step) step = count;
-    if (count && what.role == Role::rank) rank = std::max(rank, *count);  // or that of the prefix
+    if (count && what.role == Role::rank)
+      rank = std::max(rank, *count);  // the rank of the record or of the prefix, whichever is larger
     return;
   }
   entries.push_back({what, {number.value * what.factor, number.resolution * what.factor}});

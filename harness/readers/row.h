@@ -1,4 +1,4 @@
-// One record of a program, as named figures, and how figures are found in pairs of key and value.
+// One record of a program as named figures, and the search for figures in pairs of key and value.
 #pragma once
 
 #include <optional>
@@ -12,9 +12,9 @@
 
 namespace perfbench::readers {
 
-// How the rest of a line, behind the match, is to be read. Named groups are figures in any case.
+// How to read the rest of a line after the match. Named groups are always figures.
 struct Pairs {
-  char between = 0;  // "a: 1 | b: 2" has '|' and ':'; 0: there are no pairs
+  char between = 0;  // '|' and ':' for "a: 1 | b: 2"; 0: there are no pairs
   char equals = 0;
 };
 
@@ -23,23 +23,24 @@ struct Key {
   std::string_view figure;  // figure.h
 };
 
-// The same with the figure itself: those of a table, or of declared metrics.
+// The same with the figure itself, which comes from a table or from declared metrics.
 struct KeyedFigure {
   std::string_view key;
   Figure figure;
 };
 std::vector<KeyedFigure> keyed_figures(std::span<const Key> keys);
 
-// The declared metrics that have a key; `step` is the key of the step. Views into the settings. Throws ReaderError.
+// The declared metrics that have a key; `step` is the key of the step. The result holds views into the settings. Throws
+// ReaderError.
 std::vector<KeyedFigure> keyed_figures(const Settings& settings, std::string_view step);
 
-// The factor of a declared metric's unit. Throws ReaderError, with the units there are.
+// The factor of a declared metric's unit. Throws ReaderError, with a list of the valid units.
 double declared_factor(const std::string& name, const spec::DeclaredMetric& metric);
 
-// A number that can be a count of steps; nothing for any other.
+// The number as a count of steps; nullopt if it cannot be one.
 std::optional<std::int64_t> as_count(const Number& number);
 
-// One record, before it is a sample.
+// One record, before it becomes a sample.
 struct Row {
   struct Entry {
     Figure figure;
@@ -53,7 +54,7 @@ struct Row {
   spec::SampleKind time_kind = spec::SampleKind::per_step;
   spec::SampleKind claim_kind = spec::SampleKind::per_step;
 
-  // A figure that is no number is left out.
+  // Ignores a figure whose text is not a number.
   void add(const Figure& figure, std::string_view text);
   void add_value(const Figure& figure, const Number& number);
   const Entry* find(Role role) const;

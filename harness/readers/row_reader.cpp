@@ -17,13 +17,13 @@ bool is_stated(const Figure& figure) {
 
 }  // namespace
 
-// The record before it, if its step is smaller; nothing is known of the first record after a start or a restart, unless
-// it is the first step.
+// The steps since the previous record, if its step is smaller. Unknown for the first record after a start or a restart,
+// unless it is the first step.
 std::int64_t RowReader::covered(std::int64_t step, Stream& stream) const {
   std::int64_t covers = 1;
   if (program_.covers != Covers::one) {
     const auto last = std::exchange(stream.timed_step, step);
-    if (last && *last == step) return stream.covers;  // a bar repeats its last record
+    if (last && *last == step) return stream.covers;  // a bar prints its last record again
     covers = last && *last < step ? step - *last : step == program_.first_step ? 1 : 0;
     const bool after_first = last && *last == program_.first_step && covers > 0;
     if (program_.covers == Covers::since_last_reset && after_first) ++covers;
@@ -46,7 +46,7 @@ std::optional<RowReader::StepTime> RowReader::time_of_elapsed(const Row& row, St
                   steps == 1 ? spec::SampleKind::per_step : spec::SampleKind::window_mean};
 }
 
-// Work of a step over the rate. A rate of 0 or infinity is that of a window without a step.
+// The work of a step over the rate. A rate of 0 or infinity belongs to a window without a step.
 std::optional<RowReader::StepTime> RowReader::time_of_rate(const Row& row, Stream& stream) const {
   const bool by_tokens = program_.time_from == TimeFrom::tokens_per_device;
   const double work = by_tokens ? work_.tokens_per_device : work_.samples;
@@ -110,14 +110,14 @@ void RowReader::emit_time(const Row& row, const StepTime& time, Stream& stream) 
 }
 
 void RowReader::take_numbered(const Row& row, Stream& stream) {
-  if (stream.step && *row.step < *stream.step) {  // a restart, after which nothing is known of the time before
+  if (stream.step && *row.step < *stream.step) {  // a restart: the time before it is unknown
     stream.timed_step.reset();
     stream.micro_s = 0;
     stream.evaluated = false;
   }
   stream.step = row.step;
   if (const auto time = step_time(row, stream)) emit_time(row, *time, stream);
-  if (row.find(Role::micro) != nullptr && !row.is_last_micro) return;  // its step is not done
+  if (row.find(Role::micro) != nullptr && !row.is_last_micro) return;  // its step is not finished yet
   for (const auto& [figure, number] : row.entries) {
     double value = number.value;
     std::string_view metric = figure.metric;
@@ -138,7 +138,7 @@ void RowReader::take_numbered(const Row& row, Stream& stream) {
   }
 }
 
-// Whether the row has a step now, or has to wait for one.
+// Returns whether the row has a step now; otherwise it has to wait for one.
 bool RowReader::number_row(Row& row, Stream& stream) {
   if (row.step) return true;
   switch (program_.unnumbered) {
@@ -157,7 +157,7 @@ bool RowReader::number_row(Row& row, Stream& stream) {
 }
 
 void RowReader::take(Row row) {
-  // Rows that wait may be printed by another rank than the one that says their step.
+  // The rank that prints the step may differ from the rank that printed the waiting rows.
   auto& stream = streams_[program_.unnumbered == Unnumbered::next ? 0 : row.rank];
   if (!number_row(row, stream)) return;
   for (const auto& waiting : std::exchange(stream.waiting, {})) {
@@ -173,7 +173,7 @@ void RowReader::evaluated() {
   for (auto& [rank, stream] : streams_) stream.evaluated = true;
 }
 
-// A bar of another length is that of an evaluation.
+// A bar of another length belongs to an evaluation.
 void RowReader::progressed(std::int64_t position, std::int64_t end) {
   if (position_end_ == 0) position_end_ = end;
   if (end == position_end_) position_ = position;
@@ -181,7 +181,7 @@ void RowReader::progressed(std::int64_t position, std::int64_t end) {
 
 void RowReader::finish() {
   for (auto& [rank, stream] : streams_) {
-    // Nobody said their step: they are counted.
+    // No record gave their step, so they are counted.
     for (auto& row : std::exchange(stream.waiting, {})) {
       row.step = ++stream.counted * std::max<std::int64_t>(1, work_.log_interval);
       take_numbered(row, stream);
@@ -219,7 +219,7 @@ void FormReader::take_line(std::string_view line, ArrivalTime at_ns) {
     if (line.find(form.literal) == std::string_view::npos) continue;
     if (compiled.pattern && !compiled.pattern->search(line)) continue;
     take_match(compiled, line, at_ns);
-    if (form.effect != Effect::progress) return;  // a bar of Lightning has a record behind it
+    if (form.effect != Effect::progress) return;  // a progress bar of Lightning ends with a record
   }
 }
 

@@ -1,5 +1,5 @@
-// Reads programs whose records are rows of named figures, whatever the form: lines that a pattern finds, pairs of key
-// and value, JSON objects, CSV. A program is a table (programs.cpp): its forms, and how its times are to be understood.
+// Reads programs whose records are rows of named figures in any format: lines that match a pattern, pairs of key and
+// value, JSON objects, CSV. A program is a table (programs.cpp) of its formats and of the meaning of its times.
 #pragma once
 
 #include <map>
@@ -15,40 +15,40 @@
 
 namespace perfbench::readers {
 
-// What a line of a form does.
+// The effect of a line of this form.
 enum class Effect {
-  record,      // has figures
-  skip,        // looks like a record and is none: it belongs to an evaluation
-  evaluation,  // the next step time contains an evaluation
-  progress,    // a progress bar, which says the step of the records after it
+  record,      // it has figures
+  skip,        // it looks like a record but belongs to an evaluation
+  evaluation,  // the next step time includes an evaluation
+  progress,    // a progress bar, which gives the step of the records after it
 };
 
-// A form of line. Lines without `literal` are passed over without a search.
+// A form of line. Lines that do not contain `literal` are skipped without a search.
 struct Form {
   std::string_view literal;
-  std::string_view pattern;  // empty, for JSON: the line from its first brace
+  std::string_view pattern;  // empty for JSON, which starts at the first brace of the line
   Effect effect = Effect::record;
   spec::SampleKind time_kind = spec::SampleKind::per_step;
-  spec::SampleKind claim_kind = spec::SampleKind::per_step;  // of stated figures
+  spec::SampleKind claim_kind = spec::SampleKind::per_step;  // kind of the stated figures
   Pairs pairs = {};
   bool is_json = false;
 };
 
-// Which steps a step time is a mean over.
+// The steps over which a step time is a mean.
 enum class Covers {
   one,
-  since_last,        // those since the record before
+  since_last,        // the steps since the previous record
   since_last_reset,  // the same, but the record of the very first step resets nothing
 };
 
-// What a step time is made of where no record says it.
+// How the step time is computed where no record states it.
 enum class TimeFrom { record, tokens_per_device, samples };
 
-// The step of a record that does not say one.
+// Where the step of a record without one comes from.
 enum class Unnumbered {
-  last,     // that of the record before it
-  counted,  // they are counted, or a progress bar says it
-  next,     // that of the record after it
+  last,     // the previous record
+  counted,  // records are counted, or a progress bar gives the step
+  next,     // the next record
 };
 
 struct Program {
@@ -59,7 +59,8 @@ struct Program {
   Covers covers = Covers::one;
   TimeFrom time_from = TimeFrom::record;
   Unnumbered unnumbered = Unnumbered::last;
-  double elapsed_resolution_s = 0;  // of figures "elapsed_s", if the program rounds them and the text does not show it
+  double elapsed_resolution_s =
+      0;  // resolution of the figures "elapsed_s", where the program rounds them and their text does not show it
 };
 
 // Turns rows into samples.
@@ -76,17 +77,17 @@ class RowReader : public Reader {
   void progressed(std::int64_t position, std::int64_t end);
 
  private:
-  // Of one rank.
+  // The state of one rank.
   struct Stream {
     std::optional<std::int64_t> step;
     std::optional<std::int64_t> timed_step;
-    std::int64_t covers = 0;  // of the record at timed_step
+    std::int64_t covers = 0;  // for the record at timed_step
     std::int64_t counted = 0;
     std::optional<double> elapsed_s;
     std::optional<std::int64_t> elapsed_step;
     double micro_s = 0;
     bool evaluated = false;
-    std::vector<Row> waiting;  // rows without a step, if the next one says it
+    std::vector<Row> waiting;  // rows without a step, where the next row gives it
   };
   struct StepTime {
     Number number;
@@ -107,10 +108,10 @@ class RowReader : public Reader {
   std::map<std::int64_t, Stream> streams_;
   std::int64_t position_ = 0;
   std::int64_t position_end_ = 0;
-  std::int64_t evaluations_ = 0;  // step times left out
+  std::int64_t evaluations_ = 0;  // number of step times left out
 };
 
-// Lines of a log, by the forms of the program.
+// The lines of a log, read by the forms of the program.
 class FormReader final : public RowReader {
  public:
   FormReader(const Program& program, const Settings& settings, SampleSink sink);
@@ -121,7 +122,7 @@ class FormReader final : public RowReader {
   struct Compiled {
     const Form* form;
     std::optional<LinePattern> pattern;
-    std::vector<const Figure*> figures;  // of the pattern's groups
+    std::vector<const Figure*> figures;  // figures of the pattern's groups
   };
   void take_line(std::string_view line, ArrivalTime at_ns);
   void take_match(Compiled& compiled, std::string_view line, ArrivalTime at_ns);

@@ -9,8 +9,8 @@ namespace perfbench::readers {
 namespace {
 
 constexpr const char* kStepTime = "step_time_s";
-constexpr double kCoarse = 0.01;            // resolution over the median, from which on a figure cannot decide
-constexpr double kMostSharedStamps = 0.05;  // of the records: a busy machine delivers a few lines at once
+constexpr double kCoarse = 0.01;            // resolution over the median; a figure with a coarser one cannot decide
+constexpr double kMostSharedStamps = 0.05;  // share of the records; a busy machine delivers a few lines at once
 
 using spec::Sample;
 using spec::SampleKind;
@@ -32,7 +32,7 @@ std::string range(std::int64_t first, std::int64_t last) {
                        : "steps " + std::to_string(first) + " to " + std::to_string(last);
 }
 
-// A sample with the start after which it came: 0, and one more for each time that the step number fell.
+// A sample with the number of the start that it belongs to: 0, plus one for each time that the step number fell.
 struct Placed {
   Sample sample;
   std::int64_t start = 0;
@@ -55,7 +55,7 @@ class Settler {
   }
 
  private:
-  // Of one metric: its steps.
+  // One metric with its steps.
   struct Series {
     std::map<std::int64_t, Placed> by_step;
     std::optional<std::int64_t> last_step;
@@ -64,7 +64,7 @@ class Settler {
     std::int64_t last_twice = 0;
   };
 
-  // Several ranks print the same steps: the lowest one is taken. Which that is may differ by metric.
+  // Several ranks print the same steps: the lowest one is used. It may differ from metric to metric.
   void choose_ranks(const std::vector<Sample>& samples) {
     std::set<std::int64_t> ranks;
     for (const auto& sample : samples) {
@@ -92,14 +92,14 @@ class Settler {
     const auto [at, is_new] = series.by_step.try_emplace(sample.step, Placed{sample, series.start});
     if (is_new) return;
     const bool differs = !same_value(at->second.sample.value, sample.value);
-    if (!differs && at->second.start == series.start) return;  // a bar that says it again
+    if (!differs && at->second.start == series.start) return;  // a bar that repeats the value
     at->second = {sample, series.start};
     if (!differs) return;
     series.first_twice = std::min(series.first_twice.value_or(sample.step), sample.step);
     series.last_twice = std::max(series.last_twice, sample.step);
   }
 
-  // The metric with most steps says how far the program came.
+  // The metric with most steps shows how far the program came.
   const Series* longest() const {
     const Series* found = nullptr;
     for (const auto& [metric, series] : series_) {
@@ -123,8 +123,8 @@ class Settler {
       std::ranges::nth_element(differences, middle);
       out_.log_interval = *middle;
     }
-    // The first record of a log with an interval ends it: steps 10, 20, ... began with 1. A run that goes on from a
-    // checkpoint begins later.
+    // The first record of a log with an interval ends the first interval: records at steps 10, 20, ... began with step
+    // 1. A run that continues from a checkpoint begins later.
     const bool from_beginning = first <= out_.log_interval;
     std::int64_t before_first = first == 0 ? -1 : from_beginning ? 0 : first - out_.log_interval;
     const auto times = series_.find(kStepTime);
@@ -137,7 +137,7 @@ class Settler {
     for (const auto& [metric, each] : series_) out_.restarts = std::max(out_.restarts, each.start);
   }
 
-  // Step times of a program that prints none: from line to line.
+  // Step times of a program that prints none: the time from line to line.
   void add_times_of_arrival() {
     const Series* series = longest();
     if (series == nullptr) return;

@@ -13,7 +13,7 @@ double mean_log(const std::vector<double>& logs) {
   return boost::math::statistics::mean(logs);
 }
 
-// Scatter within sessions: sum of squares around each session's mean, and its degrees of freedom.
+// Scatter within sessions: the sum of squares around each session's mean, and its degrees of freedom.
 struct Within {
   double squares = 0;
   double freedom = 0;
@@ -29,7 +29,7 @@ void add_within(const SessionRuns& runs, Within& out) {
   }
 }
 
-// The newest session of each day; those of unknown days are all kept.
+// Keeps the newest session of each day, and every session whose day is unknown.
 std::vector<const SessionLevel*> one_a_day(const std::vector<const SessionLevel*>& levels) {
   std::vector<const SessionLevel*> out;
   for (const auto* level : levels) {
@@ -107,7 +107,7 @@ double session_weight(const SessionRuns& a, const SessionRuns& b) {
   for (const auto& session : b.sessions) weights[session] -= 1 / static_cast<double>(b.sessions.size());
   double out = 0;
   for (const auto& [session, weight] : weights) out += weight * weight;
-  constexpr double kRounding = 1e-12;  // of thirds and their like
+  constexpr double kRounding = 1e-12;  // covers the rounding of values such as 1/3
   return out < kRounding ? 0 : out;
 }
 

@@ -20,7 +20,7 @@ std::vector<double> newest_logs(const std::vector<double>& values, std::size_t m
   return out;
 }
 
-// Runs of unknown sessions are of one that is called `unknown`.
+// Runs whose session is unknown get the session name `unknown`.
 SessionRuns newest_runs(const Sample& sample, const std::string& unknown, std::size_t most) {
   SessionRuns out{.logs = newest_logs(sample.values, most), .sessions = {}, .days = {}};
   const auto skip = sample.values.size() - out.logs.size();
@@ -42,8 +42,8 @@ std::size_t fewest_runs(double alpha, bool constant) {
   return n;
 }
 
-// How many runs a side would tell a difference of the margin, for a person to ask for; nothing where even the most that
-// are used would not.
+// The number of runs a side that would detect a difference of the margin, as advice for the user. nullopt where even
+// the largest number that is used would not.
 std::string repeats_hint(const LogDifference& difference, std::size_t runs, bool constant, const DecisionRule& rule) {
   const double sides = constant ? 1 : 2;
   const double deviation = difference.error * std::sqrt(static_cast<double>(runs));
@@ -53,7 +53,7 @@ std::string repeats_hint(const LogDifference& difference, std::size_t runs, bool
   return fmt::format("; {} a side (--repeats {}) would tell {}", needed, needed, percent(rule.margin_fraction));
 }
 
-// What both tests share once they could decide: `p` is theirs.
+// The part that both tests share once they were able to decide. `p` is the p value of the test.
 void judge(Decision& out, const LogDifference& difference, double p, const DecisionRule& rule) {
   out.p = p;
   const double margin = std::log1p(rule.margin_fraction);
@@ -75,7 +75,7 @@ bool positive(const std::vector<double>& values) {
   return !values.empty() && std::all_of(values.begin(), values.end(), [](double v) { return v > 0; });
 }
 
-// The ratio is shown, and nothing is concluded from it.
+// Shows the ratio and concludes nothing from it.
 Decision all_noisy(const std::vector<double>& a, const std::vector<double>& b) {
   Decision out;
   out.ratio = std::exp(mean(a) - mean(b));
@@ -107,7 +107,7 @@ void conclude_speed_changed(Decision& out, double shift) {
 std::string sessions_note(const SessionSpread& spread, double doubt) {
   auto out = fmt::format("; {} other sessions of this cell deviate by {}", spread.sessions,
                          percent(std::expm1(spread.deviation)));
-  constexpr double kShown = 0.0005;  // as 0.1 %
+  constexpr double kShown = 0.0005;  // tables show steps of 0.1 %
   if (doubt >= kShown) out += fmt::format(", and the noise probe moved by {}", percent(std::expm1(doubt)));
   return out;
 }
@@ -116,7 +116,7 @@ bool all_zero(const std::vector<double>& values) {
   return !values.empty() && std::all_of(values.begin(), values.end(), [](double v) { return v == 0; });
 }
 
-// 0 has no ratio to anything, and is a number all the same: the accuracy of a model that knows nothing.
+// 0 has no ratio to anything, but it is a valid number: for example the accuracy of a model that has learned nothing.
 std::optional<Decision> decide_zeros(const Sample& current, const Sample& baseline, const DecisionRule& rule) {
   const bool current_zero = all_zero(current.values);
   const bool baseline_zero = all_zero(baseline.values);
@@ -142,7 +142,7 @@ std::optional<Decision> decide_zeros(const Sample& current, const Sample& baseli
   return out;
 }
 
-// A side without a run, or without one whose probe stood still.
+// A side has no run, or none whose probe stayed steady.
 std::optional<Decision> nothing_to_decide_on(const Sample& current, const Sample& baseline, const DecisionRule& rule) {
   Decision out;
   if (!positive(shown_values(current)) || !positive(shown_values(baseline))) {
@@ -160,7 +160,8 @@ double smallest_p(std::size_t current_runs, std::size_t baseline_runs) {
   if (current_runs == 0 || baseline_runs == 0) return 1;
   const auto all = static_cast<unsigned>(current_runs + baseline_runs);
   const auto splits = boost::math::binomial_coefficient<double>(all, static_cast<unsigned>(current_runs));
-  // The observed split is as extreme as its mirror image, which is a split of its own only for equal sizes.
+  // The mirror image of the observed split is as extreme. It is a different split only if both sides have the same
+  // size.
   return std::min(1.0, (current_runs == baseline_runs ? 2.0 : 1.0) / splits);
 }
 
@@ -272,7 +273,7 @@ Decision decide_between_sessions(const Sample& current, const Sample& baseline, 
   out.sessions = spread.sessions;
   if (spread.sessions > 1) out.session_deviation = spread.deviation;
   if (!spread.known()) {
-    // Without an interval: that of the runs alone would be too narrow.
+    // Shows no interval: one from the runs alone would be too narrow.
     conclude(out, Verdict::inconclusive, VerdictReason::sessions_unknown,
              fmt::format("the sides are of different sessions, and how far sessions of this cell differ is not known: "
                          "it takes {} others on this machine, each of another day, and there {} {}",

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kFirstLook = 8;
 constexpr std::size_t kLookStep = 4;
-// With 8 pairs the sign-flip test asks for eight differences of one sign, which costs a fifth of the power.
+// With 8 pairs the sign-flip test requires eight differences of one sign, which costs a fifth of the power.
 constexpr std::size_t kFewestPlanned = 12;
 constexpr std::size_t kFewestTurns = 10;
 constexpr double kPlanReserve = 0.75;
@@ -24,9 +24,9 @@ double sum_of(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0);
 }
 
-// Medians of five turns that follow each other, in units of what a turn deviates by: 0.5355 is that of five independent
-// Gaussian values. Where a neighbour takes the cores for a few turns, or steps have two speeds, these deviate by more
-// than single turns let expect, and so does the median of a pair.
+// Medians of five consecutive turns, in units of the deviation of a turn: the median of five independent Gaussian
+// values deviates by 0.5355. Where a neighbour takes the cores for a few turns, or steps have two speeds, these medians
+// deviate by more than single turns suggest, and so does the median of a pair.
 double deviation_of_blocks(const std::vector<std::vector<double>>& pairs) {
   constexpr std::ptrdiff_t kBlockOfTurns = 5;
   constexpr double kMedianOfFive = 0.5355;
@@ -45,13 +45,13 @@ double deviation_of_blocks(const std::vector<std::vector<double>>& pairs) {
   return freedom == 0 ? 0 : std::sqrt(squares / freedom) / kMedianOfFive;
 }
 
-// The standard error that finds the difference with power 0.8, less the reserve.
+// The standard error with which the difference is found with power 0.8, less the reserve.
 double wanted_error(std::size_t pairs, double fraction, double alpha) {
   const LogDifference unit{.error = 1, .freedom = static_cast<double>(pairs - 1)};
   return kPlanReserve * std::log1p(fraction) / detectable_log(unit, alpha);
 }
 
-// 0: not even without any noise of turns.
+// 0 if even turns without any noise would not be enough.
 std::size_t turns_needed(const Pilot& cell, std::size_t pairs, double error) {
   const double left = static_cast<double>(pairs) * error * error - kPairDeviation * kPairDeviation;
   if (left <= 0) return 0;
@@ -76,7 +76,8 @@ DetectionPlan plan_of(const std::vector<Pilot>& cells, std::size_t pairs, double
 }  // namespace
 
 std::optional<Pilot> read_pilot(const std::vector<PilotPair>& pairs) {
-  std::vector<double> ratios;  // around the middle of their pair: what its two process runs differ by is not of a turn
+  std::vector<double>
+      ratios;  // around the middle of their pair, because the difference of the two process runs is not noise of a turn
   std::vector<std::vector<double>> by_pair;
   std::vector<double> turns_s;
   std::vector<double> starts_s;

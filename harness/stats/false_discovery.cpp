@@ -16,7 +16,7 @@ std::vector<double> benjamini_hochberg(const std::vector<double>& p) {
   std::vector<double> out(n);
   double least = 1;
   for (std::size_t i = 0; i < n; ++i) {
-    const auto rank = static_cast<double>(n - i);  // 1 is the smallest p
+    const auto rank = static_cast<double>(n - i);  // the smallest p has rank 1
     least = std::min(least, p[falling[i]] * static_cast<double>(n) / rank);
     out[falling[i]] = least;
   }

@@ -17,10 +17,10 @@
 namespace perfbench::harness {
 namespace {
 
-constexpr std::size_t kMost = 20;  // enumerated up to here
+constexpr std::size_t kMost = 20;  // at most this many values are enumerated
 constexpr std::uint64_t kDraws = 99'999;
 
-// Sums of the same numbers in another order differ by rounding: a tie must count as one.
+// The same numbers added in another order give a sum that differs by rounding: a tie must count as one.
 bool at_least(double candidate, double observed) {
   return candidate >= observed * (1 - 1e-12);
 }
@@ -124,7 +124,7 @@ PairedDifference paired_difference(const std::vector<double>& a, const std::vect
   }
   PairedDifference out{.difference = mean_difference(within)};
   if (!out.difference.has_spread()) return out;
-  // Of unrelated runs both are twice the variance of a run.
+  // If runs of a pair are unrelated, both estimate twice the variance of a run.
   const double of_differences = sample_variance(within);
   const double of_sums = sample_variance(between);
   const double freedom = out.difference.freedom;
@@ -150,7 +150,7 @@ std::size_t values_needed(double deviation, double log_margin, double alpha, std
   };
   std::size_t high = fewest < 2 ? 2 : fewest;
   if (enough(high)) return high;
-  std::size_t low = high;  // not enough
+  std::size_t low = high;  // too few values
   while (!enough(high)) {
     low = high;
     high *= 2;

@@ -65,7 +65,7 @@ double spent(double level, std::size_t pairs, std::size_t last) {
   return level * std::log1p((boost::math::constants::e<double>() - 1) * t);
 }
 
-// Everything known at one look.
+// All that is known at one look.
 struct Look {
   LookLevel level;
   Logs logs;
@@ -105,8 +105,9 @@ void judge_look(Decision& out, const Look& look, const PairedRule& rule) {
            fmt::format("p = {:.2g}, below {}", *out.p, rule.alpha));
 }
 
-// That the last look names a difference or says SAME, were its pairs like those so far: its mean is distributed as
-// Student's t around today's, with today's noise over the pairs until now and over those to come.
+// The probability that the last look names a difference or says SAME, if its remaining pairs are like those so far. The
+// final mean is distributed as Student's t around today's mean, with today's noise over the pairs until now and the
+// pairs to come.
 double chance_of_verdict(const Look& look, const PairedRule& rule) {
   const auto last = look_levels(rule).back();
   const auto now = static_cast<double>(look.level.pairs);
@@ -126,7 +127,7 @@ double chance_of_verdict(const Look& look, const PairedRule& rule) {
   return share_beyond(significant) + (equivalent > 0 ? 1 - share_beyond(equivalent) : 0.0);
 }
 
-// Where no verdict is to be had any more.
+// Stops a comparison that can no longer reach a verdict.
 void stop_in_vain(PairedDecision& out, const Look& look, const PairedRule& rule) {
   const auto last = rule.looks.back();
   if (rule.futile_below <= 0 || out.decision.verdict != Verdict::inconclusive || look.level.pairs >= last) return;

@@ -22,7 +22,7 @@ Side first_side(std::uint64_t seed, std::size_t cell, std::size_t place) {
   const std::uint64_t block = (place - 1) / kBlock;
   std::seed_seq sequence{low(seed), high(seed), low(cell), high(cell), low(block), high(block)};
   std::mt19937_64 random(sequence);
-  // The share of 2^64 that six does not divide is too small to matter.
+  // 2^64 is not a multiple of six, but the bias is too small to matter.
   return kOrders[random() % kOrders.size()][(place - 1) % kBlock] == 'A' ? Side::a : Side::b;
 }
 
@@ -38,7 +38,7 @@ std::size_t first_steady_turn(const std::vector<double>& a_step_s, const std::ve
   return std::max(find_steady_steps(a_step_s).first, find_steady_steps(b_step_s).first);
 }
 
-// ln of steps of one side, by what was before them.
+// ln of the steps of one side, grouped by the side that stepped before them.
 struct StepsByBefore {
   std::vector<double> after_own;
   std::vector<double> after_other;
@@ -70,7 +70,8 @@ std::optional<double> order_log_effect(const std::vector<double>& a_step_s, cons
   StepsByBefore b;
   for (auto i = std::max<std::size_t>(1, first_steady_turn(a_step_s, b_step_s)); i < a_step_s.size(); ++i) {
     if (!(a_step_s[i] > 0 && b_step_s[i] > 0)) return std::nullopt;
-    // The second of a turn follows the other side, as does the first where the same side was first before.
+    // The second step of a turn follows the other side. So does the first step, if the same side was first in the
+    // previous turn.
     const bool first_follows_own = order[i] != order[i - 1];
     (first_follows_own && order[i] == FirstInTurn::a ? a.after_own : a.after_other).push_back(std::log(a_step_s[i]));
     (first_follows_own && order[i] == FirstInTurn::b ? b.after_own : b.after_other).push_back(std::log(b_step_s[i]));

@@ -9,7 +9,7 @@
 
 namespace perfbench::harness {
 
-// Wilson, J. Am. Stat. Assoc. 22 (1927), p. 209: the rates that a score test of these trials would not reject.
+// Wilson, J. Am. Stat. Assoc. 22 (1927), p. 209: all rates that a score test of these trials would not reject.
 Proportion wilson(std::uint64_t successes, std::uint64_t trials, double confidence) {
   if (trials == 0 || successes > trials) throw std::invalid_argument("a rate needs trials, and no more successes");
   const double z = boost::math::quantile(boost::math::normal(), 0.5 + confidence / 2);
@@ -31,7 +31,7 @@ double fisher_exact_p(std::uint64_t a_successes, std::uint64_t a_trials, std::ui
   const auto of_a = static_cast<unsigned>(a_trials);
   const auto of_b = static_cast<unsigned>(b_trials);
   const boost::math::hypergeometric tables(successes, of_a, of_a + of_b);
-  constexpr double kEqual = 1 + 1e-7;  // of probabilities that rounding alone tells apart
+  constexpr double kEqual = 1 + 1e-7;  // probabilities that differ by less are equal up to rounding
   const double seen = boost::math::pdf(tables, static_cast<unsigned>(a_successes)) * kEqual;
   double p = 0;
   for (auto x = successes > of_b ? successes - of_b : 0; x <= std::min(successes, of_a); ++x) {

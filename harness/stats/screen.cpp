@@ -15,17 +15,17 @@ namespace perfbench::harness {
 namespace {
 
 constexpr double kNightsPerYear = 365.25;
-// Nights in a row share all but one of their values and are one screen. Measured by `perfbench selftest`.
+// Consecutive nights share all but one of their values and count as one screen. Measured by `perfbench selftest`.
 constexpr double kNightsPerScreen = 2;
-// The shifts that are searched, were they independent: simulated for independent Gaussian nights it is 6.8.
+// The effective number of independent shifts that are searched. A simulation of independent Gaussian nights gives 6.8.
 constexpr double kFewestLooks = 5;
 
 double nightly_rate(const ScreenRule& rule) {
   return rule.screens_per_year * kNightsPerScreen / kNightsPerYear;
 }
 
-// Which nights say what. Of a series of n: the noise is known from [reference_first, reference_last), and a shift may
-// have begun at any night from reference_last on.
+// How the nights of a series are used. In a series of n nights, the noise is estimated from [reference_first,
+// reference_last), and a shift may have begun at any night from reference_last on.
 struct Windows {
   std::size_t reference_first = 0;
   std::size_t reference_last = 0;
@@ -39,7 +39,7 @@ Windows windows_of(std::size_t n, const ScreenRule& rule) {
 
 struct Noise {
   double center = 0;      // median
-  double sigma = 0;       // of a night
+  double sigma = 0;       // standard deviation of a night
   double phi = 0;         // AR(1) coefficient
   double innovation = 0;  // deviation of x_t - phi x_(t-1)
 };
@@ -51,8 +51,8 @@ double median_in_place(std::vector<double>& values) {
   return 0.5 * (*middle + *std::max_element(values.begin(), middle));
 }
 
-// Lag-1 autocorrelation, relieved of its bias -(1 + 3 phi) / n (Kendall 1954), between 0 and 0.9: nights that repel
-// each other would only be held to a smaller scale.
+// Lag-1 autocorrelation, corrected for its bias -(1 + 3 phi) / n (Kendall 1954) and limited to 0 .. 0.9. A negative
+// coefficient would only make the scale smaller.
 double lag1(std::span<const double> centred) {
   double cross = 0;
   double square = 0;
@@ -65,7 +65,7 @@ double lag1(std::span<const double> centred) {
   return std::clamp((cross / square * n + 1) / (n - 3), 0.0, 0.9);
 }
 
-// Clipped values have no outliers left: their plain deviation is the most efficient.
+// Clipped values have no outliers left, so that their plain standard deviation is the most efficient estimate.
 double innovation_deviation(std::span<const double> clipped, double phi) {
   double sum = 0;
   double square = 0;
@@ -111,8 +111,9 @@ class Prepared {
 };
 
 // |shift| over its standard error by generalised least squares, for a level and a shift of the last k nights under
-// AR(1) noise. In innovations x_t - phi x_(t-1), with c = 1 - phi, the level enters every night with c (the first, as
-// sqrt(1 - phi^2) x, with that), the shift enters its first night with 1 and the later ones with c.
+// AR(1) noise. In terms of innovations x_t - phi x_(t-1), with c = 1 - phi, the level enters every night with the
+// factor c. The first night is sqrt(1 - phi^2) x, and the level enters it with sqrt(1 - phi^2). The shift enters its
+// first night with 1 and the later ones with c.
 class ShiftFit {
  public:
   ShiftFit(const Prepared& series, const ScreenRule& rule)
@@ -158,7 +159,7 @@ ShiftScore best_fit(const Prepared& series, const ScreenRule& rule) {
   return best;
 }
 
-// Standard normal quantiles, equally likely.
+// Equally likely standard normal quantiles.
 const std::vector<double>& gaussian_pool() {
   static const std::vector<double> pool = [] {
     constexpr std::size_t kSize = 4096;
@@ -171,7 +172,7 @@ const std::vector<double>& gaussian_pool() {
   return pool;
 }
 
-// The segment's own innovations, unclipped, about 0.
+// The segment's own innovations, unclipped and centred on 0.
 std::vector<double> own_pool(std::span<const double> logs, const Noise& noise, const Windows& w) {
   std::vector<double> out;
   for (auto i = w.reference_first + 1; i < w.reference_last; ++i) {
@@ -182,7 +183,8 @@ std::vector<double> own_pool(std::span<const double> logs, const Noise& noise, c
   return out;
 }
 
-// The score that `allowed` of the draws exceed; nothing as soon as that many reach `observed`, which is then not above.
+// The score that `allowed` of the draws exceed. nullopt as soon as that many draws reach `observed`, which is then not
+// above the threshold.
 std::optional<double> threshold_below(double observed, const std::vector<double>& pool, double phi, std::size_t nights,
                                       const ScreenRule& rule) {
   const auto allowed = static_cast<std::size_t>(std::max(1.0, nightly_rate(rule) * static_cast<double>(rule.draws)));
@@ -209,9 +211,9 @@ double shift_between(std::span<const double> logs, std::size_t first, std::size_
   return median_between(logs, first, logs.size()) - median_between(logs, start, first);
 }
 
-// Where the step is, by least squares around a level before it and one since, each distance clipped. A value far above
-// the level of before is clipped to one that a few ordinary nights could have, so that best_fit() dates a large shift a
-// night or more too early in one of 20 series.
+// Dates the step, by least squares around a level before it and a level after it, with clipped distances. best_fit()
+// clips a value far above the previous level to one that a few ordinary nights could have. It therefore dates a large
+// shift a night or more too early in one of 20 series.
 std::size_t first_shifted_night(std::span<const double> nights, double sigma, const ScreenRule& rule) {
   const auto n = nights.size();
   const auto last_before = windows_of(n, rule).reference_last;
@@ -234,12 +236,14 @@ std::size_t first_shifted_night(std::span<const double> nights, double sigma, co
   return best;
 }
 
-// Whether the newest nights, however few, left the level of the nights since the shift for that of before: nearer to
-// it, and farther from the shifted level than chance takes two medians of so many nights of AR(1) noise apart.
+// Whether the newest nights, however few, went back from the level of the shift to the level before it. They are nearer
+// to the old level, and farther from the shifted one than chance explains for two medians of so many nights of AR(1)
+// noise.
 bool is_over(std::span<const double> nights, std::size_t first, const Noise& noise, const ScreenRule& rule) {
   const auto n = nights.size();
   const double before = median_between(nights, first > rule.most_before ? first - rule.most_before : 0, first);
-  constexpr double kMedianOverMean = 1.2533;  // deviations, of many Gaussian values
+  constexpr double kMedianOverMean =
+      1.2533;  // standard error of a median over that of a mean, for many Gaussian values
   const auto variance_of = [&noise](std::size_t count) {
     return std::min(1.0, (1 + noise.phi) / (1 - noise.phi) / static_cast<double>(count));
   };
@@ -253,9 +257,9 @@ bool is_over(std::span<const double> nights, std::size_t first, const Noise& noi
   return false;
 }
 
-// The newest night alone, in deviations of an innovation, where it is beyond what Gaussian nights of a deviation known
-// from so few do, and beyond what these nights did (screen.h). Of the night before it the clipped value: the return
-// from a spike is no step.
+// The newest night alone, in standard deviations of an innovation. It counts where it lies beyond Gaussian nights whose
+// deviation is known from so few, and beyond all nights of the reference (screen.h). The previous night is clipped,
+// because the return from a spike is not a step.
 std::optional<ScreenFinding> lone_night(std::span<const double> nights, const Prepared& prepared,
                                         const ScreenRule& rule) {
   const auto& noise = prepared.noise();
@@ -267,7 +271,7 @@ std::optional<ScreenFinding> lone_night(std::span<const double> nights, const Pr
   const boost::math::students_t t(known - 1);
   const double rate = rule.lone_nights_per_year / kNightsPerYear;
   double threshold = boost::math::quantile(boost::math::complement(t, rate / 2)) * std::sqrt(1 + 1 / known);
-  const double records = kNightsPerYear / (known + 1);  // a year
+  const double records = kNightsPerYear / (known + 1);  // records a year
   const double factor = std::max(1.0, std::pow(records / rule.record_nights_per_year, 1 / rule.tail_power));
   for (auto i = w.reference_first + 1; i < w.reference_last; ++i) threshold = std::max(threshold, factor * step(i));
   const auto newest = nights.size() - 1;
@@ -280,11 +284,11 @@ std::optional<ScreenFinding> lone_night(std::span<const double> nights, const Pr
                        .threshold = threshold};
 }
 
-// A shift that the clipped nights show together.
+// A shift that several clipped nights show together.
 std::optional<ScreenFinding> lasting_shift(std::span<const double> nights, const Prepared& prepared,
                                            const ScreenRule& rule) {
   const auto found = best_fit(prepared, rule);
-  // A floor, which spares most nights the simulation.
+  // A lower bound of the threshold, which avoids the simulation for most nights.
   const double single = nightly_rate(rule) / kFewestLooks;
   if (found.score < boost::math::quantile(boost::math::normal(), 1 - single / 2)) return std::nullopt;
   const auto& noise = prepared.noise();
@@ -335,7 +339,7 @@ std::vector<double> at_newest_level(std::vector<double> logs, std::span<const st
   std::set<std::size_t> ordered(first_shifted.begin(), first_shifted.end());
   ordered.erase(0);
   ordered.erase(ordered.lower_bound(logs.size()), ordered.end());
-  // Oldest first: the nights before the second shift are then on one level.
+  // Oldest first: all nights before the second shift are then on one level.
   for (auto shift = ordered.begin(); shift != ordered.end(); ++shift) {
     const auto first = *shift;
     const auto next = std::next(shift) == ordered.end() ? logs.size() : *std::next(shift);

@@ -13,13 +13,13 @@ SteadySteps find_steady_steps(const std::vector<double>& step_s) {
     const std::size_t first = n > 1 ? 1 : 0;
     return {.first = first, .count = n - first, .steadiness = Steadiness::short_run};
   }
-  const auto half = n / 2;  // the second half starts here
+  const auto half = n / 2;  // index at which the second half starts
   const std::vector<double> tail(step_s.begin() + static_cast<std::ptrdiff_t>(half), step_s.end());
   const double m = median(tail);
   const double limit = m + std::max(4.0 * robust_deviation(tail), 0.05 * m);
   std::size_t first = 1;
   while (first < half && step_s[first] > limit) ++first;
-  // With a half of one droppable step (n = 4, 5: half = 2) only step 1 was in question.
+  // With a first half of only one step that may be dropped (n = 4 or 5: half = 2), only step 1 was examined.
   const bool used_up = first == half && step_s[half - 1] > limit;
   return {.first = first, .count = n - first, .steadiness = used_up ? Steadiness::still_changing : Steadiness::steady};
 }

@@ -12,7 +12,7 @@
 namespace perfbench::harness {
 namespace {
 
-constexpr std::size_t kFewestOfTrend = 8;  // with which the normal approximation of the test holds
+constexpr std::size_t kFewestOfTrend = 8;  // the normal approximation of the test is good enough from here on
 constexpr std::size_t kMostOfTrend = 400;  // 79800 pairs
 constexpr double kTrendLevel = 0.01;
 
@@ -26,8 +26,8 @@ std::vector<double> medians_of_pieces(const std::vector<double>& values) {
   return out;
 }
 
-// Kendall's S has the variance n (n - 1) (2 n + 5) / 18 where nothing moves and no two values are equal; equal ones
-// make it smaller, so that the test is on the safe side.
+// Kendall's S has the variance n (n - 1) (2 n + 5) / 18 where there is no trend and no two values are equal. Equal
+// values make it smaller, so that the test is conservative.
 bool is_significant(double s, double n) {
   const double deviation = std::sqrt(n * (n - 1) * (2 * n + 5) / 18);
   const double z = (std::abs(s) - 1) / deviation;

@@ -1,5 +1,5 @@
-// Environment variables that hold secrets of the harness. No command that the harness starts inherits them: engines of
-// any revision, compilers and git have no use for them (harness/execute/process.h).
+// Environment variables that hold secrets of the harness. No command that the harness starts inherits them, because
+// engines of any revision, compilers and git do not need them (harness/execute/process.h).
 #pragma once
 
 #include <algorithm>
@@ -13,11 +13,11 @@ inline constexpr const char* kWebhookTokenVariable = "PERFBENCH_WEBHOOK_TOKEN";
 
 inline constexpr std::array<std::string_view, 2> kSecretVariables{kWebhookUrlVariable, kWebhookTokenVariable};
 
-// Environment variables by which a launcher (mpirun, srun, torchrun) tells a process which of its ranks it is. A person
-// may start perfbench below one. What perfbench starts has none of them: an engine of one rank would take itself for a
-// rank of the outer job, and an inner mpirun for a part of the outer one.
+// Environment variables with which a launcher (mpirun, srun, torchrun) tells a process its rank. A user may start
+// perfbench below a launcher. Processes that perfbench starts do not inherit these variables: an engine of one rank
+// would take itself for a rank of the outer job, and an inner mpirun for a part of it.
 //
-// What people set themselves is none of these: OMPI_MCA_btl, PMIX_MCA_gds, SLURM_JOB_ID, CUDA_VISIBLE_DEVICES.
+// Variables that users set themselves are not affected: OMPI_MCA_btl, PMIX_MCA_gds, SLURM_JOB_ID, CUDA_VISIBLE_DEVICES.
 inline bool is_launcher_variable(std::string_view name) {
   constexpr std::array<std::string_view, 19> kBeginnings{"OMPI_APP_CTX_",
                                                          "OMPI_COMM_WORLD_",

@@ -45,7 +45,7 @@ class FileDescriptor {
   int fd_ = -1;
 };
 
-// Whether all of the text was written; errno says why not.
+// Returns whether all of the text was written; if not, errno says why.
 inline bool write_all(int fd, std::string_view text) {
   while (!text.empty()) {
     const auto written = ::write(fd, text.data(), text.size());
@@ -56,7 +56,7 @@ inline bool write_all(int fd, std::string_view text) {
   return true;
 }
 
-// A counter that a thread can wait for beside other descriptors.
+// A counter on which a thread can wait together with other descriptors.
 class Event {
  public:
   Event() : fd_(eventfd(0, EFD_CLOEXEC)) {
@@ -64,7 +64,7 @@ class Event {
   }
   int fd() const { return fd_.get(); }
   void add() { eventfd_write(fd_.get(), 1); }
-  // What was added since the last time; waits for it.
+  // Waits until something was added, and returns the sum since the last call.
   std::uint64_t take() {
     eventfd_t count = 0;
     eventfd_read(fd_.get(), &count);
@@ -75,14 +75,13 @@ class Event {
   FileDescriptor fd_;
 };
 
-// Where temporary files are, and a file beside another one that is gone with its object.
-// The folder that TMPDIR, TMP, TEMP or TEMPDIR names, or /tmp. Throws InputError, naming the variable, if it does not
-// exist.
+// The folder for temporary files, and temporary files that are removed with their object. The folder is the one that
+// TMPDIR, TMP, TEMP or TEMPDIR names, or /tmp. Throws InputError, naming the variable, if it does not exist.
 inline std::filesystem::path folder_of_temporary_files() {
   std::error_code error;
   auto folder = std::filesystem::temp_directory_path(error);
   if (!error) return folder;
-  for (const auto* variable : {"TMPDIR", "TMP", "TEMP", "TEMPDIR"}) {  // as the standard library looks them up
+  for (const auto* variable : {"TMPDIR", "TMP", "TEMP", "TEMPDIR"}) {  // in the order of the standard library
     if (const char* const value = std::getenv(variable)) {
       throw InputError(std::string(variable) + " is '" + value + "', which is no folder (" + error.message() +
                        "); name one that exists");
@@ -91,8 +90,8 @@ inline std::filesystem::path folder_of_temporary_files() {
   throw InputError("/tmp is no folder (" + error.message() + "); name another with TMPDIR");
 }
 
-// Removes what a process that was killed left of its TemporaryFile(beside, what). A process that is at work writes to
-// its own: what nobody has written to for an hour is nobody's.
+// Removes files that a killed process left behind from TemporaryFile(beside, what). A running process keeps writing to
+// its file, so a file that has not changed for an hour has no owner.
 inline void remove_old_temporary_files(const std::filesystem::path& beside, const std::string& what) {
   constexpr auto kLongestPause = std::chrono::hours(1);
   const auto begin = beside.filename().string() + ".";
@@ -116,7 +115,7 @@ inline void remove_old_temporary_files(const std::filesystem::path& beside, cons
 
 class TemporaryFile {
  public:
-  // Removes what others left of theirs, too. Throws InputError if the folder does not exist.
+  // Also removes files that other processes left behind. Throws InputError if the folder does not exist.
   TemporaryFile(const std::filesystem::path& beside, const std::string& what)
       : path_(beside.string() + "." + spec::process_token() + "." + what) {
     const auto folder = std::filesystem::absolute(beside).parent_path();
@@ -132,7 +131,7 @@ class TemporaryFile {
   const std::filesystem::path& path() const { return path_; }
 
  private:
-  // With what SQLite keeps beside a database.
+  // Also removes the files that SQLite keeps beside a database.
   void remove() const {
     std::error_code ignored;
     for (const auto* suffix : {"", "-wal", "-shm", "-journal"})
@@ -141,10 +140,10 @@ class TemporaryFile {
   std::filesystem::path path_;
 };
 
-// A folder that is gone with its object.
+// A folder that is removed with its object.
 class TemporaryFolder {
  public:
-  // Below the folder of temporary files; its name begins with `prefix`. Throws InputError.
+  // Makes a folder inside the folder for temporary files; its name begins with `prefix`. Throws InputError.
   explicit TemporaryFolder(const std::string& prefix) {
     const auto folder = folder_of_temporary_files();
     std::string pattern = (folder / (prefix + "-XXXXXX")).string();

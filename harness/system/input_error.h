@@ -1,4 +1,4 @@
-// A place in a file that a person wrote.
+// A position in a file that a user wrote.
 #pragma once
 
 #include <cstdint>
@@ -10,29 +10,29 @@
 
 namespace perfbench::harness {
 
-// Counted from 1; columns in bytes.
+// Lines and columns count from 1; columns are in bytes.
 struct SourcePosition {
   std::int64_t line = 1;
   std::int64_t column = 1;
 };
 
-// A mistake in what the user gave. Ends with exit code 3.
-// `message` is complete: "[matrix] file:line:column what was found, what was wanted, how to fix it".
+// A mistake in the user's input. The program exits with code 3. `message` is complete: "[matrix] file:line:column what
+// was found, what was wanted, how to fix it".
 class InputError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// A path that a person gave, looked at before anything is done with it.
+// The kind of path that a user must give; it is checked before the path is used.
 enum class PathIs {
-  file,      // or a pipe: anything that can be read or replaced
-  folder,    //
+  file,      // can be read or replaced; a pipe counts, too
+  folder,    // can hold files
   either,    // a file or a folder
-  database,  // a regular file: SQLite can use no other
+  database,  // a regular file: SQLite cannot use anything else
 };
 
-// Why `path` cannot be such a thing, in words that follow its name; nothing where it is one, or is not there yet. No
-// access to it waits or fails otherwise: a circle of symbolic links is seen at once.
+// Why `path` is not of this kind, in words that follow its name. nullopt where it is, or does not exist yet. Checking
+// it first keeps later accesses from waiting or failing in other ways: a cycle of symbolic links is found at once.
 inline std::optional<std::string> path_problem(const std::filesystem::path& path, PathIs wanted) {
   namespace fs = std::filesystem;
   if (path.empty()) return "the name is empty";

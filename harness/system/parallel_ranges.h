@@ -1,4 +1,4 @@
-// The user's wish to stop, where there is nothing yet that a result could be returned in.
+// The user cancelled a command that has no result to return yet.
 #pragma once
 
 #include <algorithm>
@@ -11,21 +11,22 @@
 
 namespace perfbench::harness {
 
-// `message` says what was stopped: "[plan] cancelled; nothing was run". Ends with exit code 4.
+// `message` says what was stopped: "[plan] cancelled; nothing was run". The program exits with code 4.
 class Cancelled : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// Work on the elements of a list by all cores.
-// The most ranges that parallel_ranges makes: at most eight, as what it is used for is bound by memory beyond.
+// Processes the elements of a list on all cores. most_parallel_ranges is the largest number of ranges that
+// parallel_ranges makes: at most eight, because beyond that its users are limited by memory bandwidth.
 inline std::size_t most_parallel_ranges() {
   constexpr std::size_t kMost = 8;
   return std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, kMost);
 }
 
-// Calls body(number of the range, begin, end) for ranges that cover 0 to `count`, each in its own thread where it has
-// `fewest` elements or more. Returns, or throws what the first of the ranges threw, when all have ended.
+// Calls body(index of the range, begin, end) for ranges that cover 0 to `count`. Ranges run in threads of their own if
+// they have at least `fewest` elements. Waits for all ranges; then returns, or throws what the first failed range
+// threw.
 template <class Body>
 void parallel_ranges(std::size_t count, std::size_t fewest, const Body& body) {
   const auto ranges = std::clamp<std::size_t>(count / fewest, 1, most_parallel_ranges());

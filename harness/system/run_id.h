@@ -1,4 +1,4 @@
-// The identity of a run: what it computes, not when or where.
+// The identity of a run: what it computes, independent of time and place.
 #pragma once
 
 #include <string>

@@ -9,7 +9,7 @@ struct evp_md_ctx_st;
 
 namespace perfbench::harness {
 
-// Of bytes that come piece by piece.
+// The hash of bytes that arrive in pieces.
 class Sha256 {
  public:
   Sha256();
@@ -23,7 +23,7 @@ class Sha256 {
   std::unique_ptr<evp_md_ctx_st, Free> context_;
 };
 
-// Of `bytes`, as 64 lower-case hex digits.
+// The hash of `bytes` as 64 lower-case hex digits.
 std::string sha256_hex(std::string_view bytes);
 
 }  // namespace perfbench::harness

@@ -16,7 +16,7 @@ constexpr std::size_t kWholeLength = 20;
 
 struct Moment {
   std::chrono::year_month_day day;
-  std::string whole;  // the text with its time
+  std::string whole;  // the text completed with a time of day
 };
 
 Moment read(const std::string& text) {

@@ -1,4 +1,4 @@
-// Times of day, always UTC: "2026-01-31T12:00:00Z". Such texts sort as the moments they name.
+// Times in UTC: "2026-01-31T12:00:00Z". Such texts sort in the order of time.
 #pragma once
 
 #include <chrono>
@@ -10,15 +10,15 @@ namespace perfbench::harness {
 
 std::string utc_now();
 
-// "2026-01-31" (midnight) or the whole form, as the whole form. Throws InputError for anything else, and for a day that
-// the calendar does not have.
+// Takes "2026-01-31" (midnight) or the whole form, and returns the whole form. Throws InputError for anything else, and
+// for a day that does not exist in the calendar.
 std::string parse_utc(const std::string& text);
 
-// The day of such a text, and the same time of another day. They throw as parse_utc does.
+// The day of such a text, and the same time on another day. They throw as parse_utc does.
 std::chrono::year_month_day day_of(const std::string& utc);
 std::string on_day(const std::string& utc, std::chrono::year_month_day day);
 
-// Days from 1970-01-01 to the day of such a text; nothing where it names none.
+// Days from 1970-01-01 to the day of such a text; nullopt if the text has another form.
 std::optional<std::int64_t> day_number(const std::string& utc);
 
 }  // namespace perfbench::harness

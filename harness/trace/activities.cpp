@@ -13,12 +13,12 @@ namespace {
 using spec::TraceEvent;
 using spec::TraceKind;
 
-// The engine's spans around an event of the host, itself among them.
+// The engine's spans around an event of the host, including the event itself.
 struct Surroundings {
-  std::optional<TracePart> part;  // of the innermost operation or collective
+  std::optional<TracePart> part;  // part of the innermost operation or collective
   std::string_view name;          // its name
-  std::string_view phase;         // the innermost
-  std::size_t range = 0;          // the innermost part of the model: one more than its event's index
+  std::string_view phase;         // of the innermost phase
+  std::size_t range = 0;          // the innermost part of the model: the index of its event plus one
 };
 
 bool on_host(const TraceEvent& event) {
@@ -43,9 +43,9 @@ void step_into(Surroundings& around, const TraceEvent& event) {
   }
 }
 
-// By index of event; of device events empty. Every lane's spans are gone through by their beginning, with a stack of
-// those that are open. Spans that overlap without nesting, which no engine writes, are taken as neighbours.
-// `around`: of ranges the one around them, as Surroundings::range.
+// By index of event; empty for device events. Goes through the spans of every lane by their start, with a stack of the
+// open ones. Spans that overlap without nesting, which no engine writes, are treated as neighbours. `around` receives
+// the enclosing range of each range, as Surroundings::range.
 std::vector<Surroundings> all_surroundings(const std::vector<TraceEvent>& events, std::vector<std::size_t>& around) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < events.size(); ++i) {
@@ -117,7 +117,7 @@ class Sorter {
       case TraceKind::op:
       case TraceKind::copy:
       case TraceKind::memset:
-        return !on_host(event) || !on_device_;  // of the host beside a device: the submission
+        return !on_host(event) || !on_device_;  // beside a device, the host's span is only the submission
       default:
         return false;
     }
@@ -135,7 +135,7 @@ class Sorter {
     return event.name.empty() ? event.kernel_name : event.name;
   }
 
-  // Replayed work was handed over all at once; the phase that it was recorded in is the one that it belongs to.
+  // Replayed work was submitted all at once. It belongs to the phase in which it was recorded.
   static std::string_view phase(const TraceEvent& event, const Surroundings& around) {
     return event.phase.empty() ? around.phase : event.phase;
   }
@@ -150,7 +150,7 @@ class Sorter {
     return in_optimizer && *found == TracePart::elementwise ? TracePart::optimizer : *found;
   }
 
-  // Outermost first, of the innermost few: an engine's are two deep.
+  // The innermost few ranges, outermost first: an engine nests them two deep.
   std::string range_text(std::size_t range) const {
     constexpr int kDeepest = 4;
     std::string out;
@@ -161,7 +161,7 @@ class Sorter {
   }
 
   const std::vector<TraceEvent>& events_;
-  std::vector<std::size_t> outer_;  // of ranges the one around them
+  std::vector<std::size_t> outer_;  // the enclosing range of each range
   std::vector<Surroundings> around_;
   std::unordered_map<std::int64_t, std::size_t> calls_;        // host_call by correlation
   std::unordered_map<std::int64_t, std::size_t> submissions_;  // submit by correlation

@@ -1,4 +1,4 @@
-// What ran when: the events of a rank's trace as intervals of parts.
+// The timeline of a rank: the events of its trace as intervals of parts.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +12,18 @@ namespace perfbench::harness {
 
 struct Activity {
   TracePart part = TracePart::other;
-  std::string name;   // the engine's, of the operation or collective; the kernel's own where no span is known
-  std::string phase;  // that it was computed in, or handed over in; empty outside of phases
-  std::string range;  // parts of the model, outermost first, that handed it over; of replayed work none is known
+  std::string name;   // the engine's name of the operation or collective; the name of the kernel if no span is known
+  std::string phase;  // in which it was computed or submitted; empty outside of phases
+  std::string range;  // the parts of the model that submitted it, outermost first; unknown for replayed work
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
-  std::int64_t submitted_ns = 0;  // when the call that handed it over had returned; start_ns where none is known
+  std::int64_t submitted_ns = 0;  // when the call that submitted it had returned; start_ns if that call is unknown
 };
 
-// Everything that executed (trace_record.h says what does). A kernel's part is that of the engine's span in which it
-// was submitted, found by its correlation; else that of the span in which it lies; else that of its own name as an
-// operation; else what its kernel's name says. What an optimizer phase computes elementwise is the optimizer's.
+// All events that executed (trace_record.h defines which those are). The part of a kernel comes from the first of these
+// that is known: the engine's span that submitted it, found by its correlation; the span in which it lies; its own
+// name, taken as an operation; its name, taken as a kernel of a library. Elementwise work in an optimizer phase belongs
+// to the optimizer.
 std::vector<Activity> activities(const RankTrace& trace);
 
 }  // namespace perfbench::harness

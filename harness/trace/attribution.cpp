@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kNsPerS = 1e9;
 
-// Of every step the slowest rank's: the others waited for it.
+// For every step, the split of the slowest rank: the others waited for it.
 std::vector<const StepSplit*> slowest_ranks(const std::vector<std::vector<StepSplit>>& runs) {
   std::vector<const StepSplit*> out;
   for (const auto& run : runs) {
@@ -56,7 +56,7 @@ MeanSplit mean_of(const std::vector<const StepSplit*>& steps) {
 std::int64_t dropped(const std::vector<std::vector<StepSplit>>& runs) {
   std::int64_t sum = 0;
   for (const auto& run : runs) {
-    std::map<std::int64_t, std::int64_t> of_rank;  // every step of a rank repeats its count
+    std::map<std::int64_t, std::int64_t> of_rank;  // every step of a rank repeats the rank's count
     for (const auto& split : run) of_rank[split.rank] = split.dropped_records;
     for (const auto& [rank, count] : of_rank) sum += count;
   }

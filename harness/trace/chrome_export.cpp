@@ -17,7 +17,8 @@ using nlohmann::json;
 using spec::TraceEvent;
 using spec::TraceKind;
 
-// A viewer has one number for a thread: lanes of the host as they are, streams behind those of all devices before.
+// A viewer numbers threads with one integer. Lanes of the host keep their number; the streams of each device follow, in
+// a range for each device.
 constexpr std::int64_t kLanesOfADevice = 100'000;
 
 std::int64_t thread_of(const TraceEvent& event) {
@@ -32,12 +33,11 @@ std::string thread_name(const TraceEvent& event) {
 
 std::string shown_name(const TraceEvent& event) {
   std::string name = event.kernel_name.empty() ? event.name : event.kernel_name;
-  if (name.empty()) name = spec::enum_name(event.kind);  // a copy of a device
+  if (name.empty()) name = spec::enum_name(event.kind);  // a copy on a device
   return event.axis.empty() ? name : name + " " + event.axis;
 }
 
-// Perfetto makes nanoseconds of it by a product that it cuts off: 1.001 us would be 1000 ns, and overlap what ended
-// there.
+// Perfetto multiplies by 1000 and truncates: 1.001 us would become 1000 ns and overlap the event that ended there.
 double microseconds(std::int64_t ns) {
   const double us = static_cast<double>(ns) / 1e3;
   return static_cast<std::int64_t>(us * 1e3) < ns ? std::nextafter(us, us + 1) : us;
@@ -47,12 +47,13 @@ bool starts_others(const TraceEvent& event) {
   return event.kind == TraceKind::submit || event.kind == TraceKind::host_call;
 }
 
-// What it starts, or was started by: numbers of collectives are not those of a device.
+// The category of an arrow between the call and the work that it starts. Collectives and devices number their work
+// separately.
 const char* arrow_category(const TraceEvent& event) {
   return event.kind == TraceKind::submit || event.kind == TraceKind::collective ? "collective" : "device";
 }
 
-// By category and correlation, of those of which both ends are known.
+// Numbers of arrows by category and correlation, for arrows of which both ends are known.
 using Arrows = std::map<std::pair<std::string, std::int64_t>, std::int64_t>;
 
 class ChromeWriter {
@@ -90,7 +91,7 @@ class ChromeWriter {
   std::string finish() && { return text_ + "\n],\"displayTimeUnit\":\"ns\"}\n"; }
 
  private:
-  // Of those that end behind their beginning.
+  // Only arrows that end after they begin.
   Arrows arrows_of(const std::vector<const TraceEvent*>& order) {
     std::set<Arrows::key_type> begun;
     Arrows out;
@@ -120,7 +121,7 @@ class ChromeWriter {
            {"args", args}});
   }
 
-  // Within the event that was written last.
+  // Adds the arrow inside the event that was written last.
   void add_arrow(const TraceEvent& event, std::int64_t number, bool starts) {
     json arrow{{"ph", starts ? "s" : "f"},
                {"name", "starts"},
@@ -140,7 +141,7 @@ class ChromeWriter {
   }
 
   std::int64_t origin_ns_;
-  std::int64_t last_arrow_ = 0;  // over all ranks
+  std::int64_t last_arrow_ = 0;  // counts over all ranks
   bool first_ = true;
   std::string text_ = "{\"traceEvents\":[";
 };

@@ -17,7 +17,7 @@ struct MiddleStep {
   std::int64_t wall_ns = 0;
 };
 
-// By what the slowest rank took.
+// The step of middle duration, as the slowest rank measured it.
 std::optional<MiddleStep> middle_step(const std::vector<RankTrace>& traces) {
   std::map<std::int64_t, std::int64_t> wall_ns;
   for (const auto& trace : traces) {
@@ -36,7 +36,7 @@ std::optional<MiddleStep> middle_step(const std::vector<RankTrace>& traces) {
   return *middle;
 }
 
-// What a rank executed in that step, by its beginning, counted from that of the step.
+// The activities of a rank in that step, by start, relative to the start of the step.
 std::vector<Activity> executed(const RankTrace& trace, std::int64_t step) {
   RankTrace of_step{.rank = trace.rank, .events = {}, .end = trace.end};
   std::int64_t begin_ns = 0;
@@ -69,8 +69,9 @@ void align_rank(std::int64_t rank, const std::vector<Activity>& a, const std::ve
   std::map<Key, std::vector<std::size_t>> a_by_key;
   for (std::size_t i = 0; i < a.size(); ++i) a_by_key[key_of(a[i])].push_back(i);
   std::map<Key, std::size_t> taken;
-  std::vector<const Activity*> partner(a.size());                  // in B, by index of A
-  std::vector<std::vector<const Activity*>> behind(a.size() + 1);  // B's own, by one more than A's index before them
+  std::vector<const Activity*> partner(a.size());  // the matching operation in B, by index in A
+  std::vector<std::vector<const Activity*>> behind(
+      a.size() + 1);  // operations that only B has, by the index in A that they follow, plus one
   std::size_t place = 0;
   for (const auto& activity : b) {
     const auto key = key_of(activity);

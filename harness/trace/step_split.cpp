@@ -14,7 +14,7 @@
 namespace perfbench::harness {
 namespace {
 
-// A moment at which an activity begins or ends to run, or to wait for its turn.
+// A moment at which an activity begins or ends to run, or begins or ends to wait.
 struct Change {
   std::int64_t at_ns = 0;
   TracePart part = TracePart::other;
@@ -42,7 +42,7 @@ bool is_idle(TracePart part) {
   return part == TracePart::idle_dependency || part == TracePart::idle_host;
 }
 
-// What runs at the moment that the sweep has reached, and the shares of the step so far.
+// The activities that run at the current moment of the sweep, and the shares of the step so far.
 class Running {
  public:
   explicit Running(const std::vector<Activity>& activities) : activities_(activities) {}
@@ -80,7 +80,7 @@ class Running {
 
  private:
   const std::vector<Activity>& activities_;
-  std::array<std::set<std::pair<std::int64_t, std::size_t>>, kTraceParts> active_;  // by their beginning
+  std::array<std::set<std::pair<std::int64_t, std::size_t>>, kTraceParts> active_;  // by start
   std::map<std::tuple<TracePart, std::string, std::string>, std::int64_t> shares_;
   std::int64_t collective_ns_ = 0;
 };
@@ -104,7 +104,7 @@ std::vector<StepSplit> split_steps(const RankTrace& trace) {
   std::vector<StepSplit> out;
   // Steps do not overlap (trace_file.h), so one pass over the changes serves them all.
   for (const auto* step : steps_of(trace)) {
-    // What ran between two steps is no step's.
+    // Time between two steps belongs to no step.
     for (; next != changes.end() && next->at_ns < step->start_ns; ++next) running.apply(*next);
     std::int64_t now = step->start_ns;
     for (; next != changes.end() && next->at_ns < step->end_ns; ++next) {

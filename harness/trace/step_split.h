@@ -1,4 +1,4 @@
-// A traced step divided among what ran in it: every nanosecond counts once.
+// Divides the time of a traced step among the activities in it: every nanosecond counts once.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ namespace perfbench::harness {
 
 struct StepShare {
   TracePart part = TracePart::other;
-  std::string name;   // of the operation, collective or kernel; empty for idle time
-  std::string phase;  // that it was computed in; empty for idle time and outside of phases
+  std::string name;   // name of the operation, collective or kernel; empty for idle time
+  std::string phase;  // in which it was computed; empty for idle time and outside of phases
   std::int64_t ns = 0;
 };
 
@@ -21,15 +21,16 @@ struct StepSplit {
   std::int64_t rank = 0;
   std::int64_t step = 0;
   std::int64_t wall_ns = 0;
-  std::int64_t collective_ns = 0;    // any collective ran, hidden behind computation or not: no share
-  std::int64_t dropped_records = 0;  // of the rank's whole trace
-  std::vector<StepShare> shares;     // sum to wall_ns; by part, name, phase
+  std::int64_t collective_ns =
+      0;  // time during which any collective ran, hidden behind computation or not; it is not a share
+  std::int64_t dropped_records = 0;  // in the rank's whole trace
+  std::vector<StepShare> shares;     // they sum to wall_ns; sorted by part, name, phase
 };
 
-// By step. Where several run at once, a moment counts to the first part of trace_part.h, and within it to what began
-// first.
+// By step. Where several activities run at once, a moment counts to the first part in the order of trace_part.h, and
+// within the part to the activity that began first.
 std::vector<StepSplit> split_steps(const RankTrace& trace);
-// Of every rank, one behind the other.
+// The splits of all ranks, in sequence.
 std::vector<StepSplit> split_steps(const std::vector<RankTrace>& traces);
 
 }  // namespace perfbench::harness

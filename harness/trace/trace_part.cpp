@@ -72,8 +72,8 @@ TracePart part_of_kernel(std::string_view demangled_name) {
     std::string_view piece;
     TracePart part;
   };
-  // The first that fits: attention kernels are built of gemm pieces, norms of elementwise ones, and say so in their
-  // names. nccl*, fmha* and flash* are NCCL's, cuDNN's and FlashAttention's; nvjet and xmma cuBLAS's.
+  // The first rule that matches applies. Attention kernels are built of gemm pieces and norms of elementwise ones, and
+  // their names say so. nccl*, fmha* and flash* belong to NCCL, cuDNN and FlashAttention; nvjet and xmma to cuBLAS.
   static constexpr std::array kRules{Rule{"nccl", TracePart::collective},
                                      Rule{"fmha", TracePart::attention},
                                      Rule{"flash", TracePart::attention},

@@ -1,4 +1,4 @@
-// What a moment of a step is spent on, and how an operation or a kernel is sorted by its name.
+// The categories of time in a step, and the rules that sort operations and kernels into them by name.
 #pragma once
 
 #include <array>
@@ -11,29 +11,29 @@
 
 namespace perfbench::harness {
 
-// In the order of precedence: where several run at once, a moment counts to the first. Computation comes before what
-// moves data, so that a collective counts only while nothing is computed: that time is exposed communication. Among
-// computations the order is that of their share in a step, the most expensive unit first.
+// In the order of precedence: where several run at once, a moment counts to the first. Computation comes before data
+// movement, so that a collective counts only while nothing is computed: that time is exposed communication.
+// Computations are ordered by their usual share of a step, the most expensive first.
 enum class TracePart {
   gemm,
   attention,
   norm,
   elementwise,
   optimizer,
-  other,  // computes, and no rule says what
+  other,  // computes, but no rule matches
   copy,
   collective,
-  idle_dependency,  // nothing runs, something was handed over that has not begun: it waits for other work
-  idle_host         // nothing runs and nothing waits: the host has not said what to do
+  idle_dependency,  // nothing runs, and submitted work has not begun: it waits for other work
+  idle_host         // nothing runs and nothing waits: the host has not submitted work
 };
 inline constexpr std::size_t kTraceParts = 10;
 
 TracePart part_of(spec::TraceOp op);
 
-// Of an engine's span; nothing for a name that it does not use.
+// The part of an engine's span; nullopt for a name that the engine does not use.
 std::optional<TracePart> part_of_span(spec::TraceKind kind, std::string_view name);
 
-// The fallback for a kernel that belongs to no span of the engine: by what libraries call their kernels.
+// The fallback for a kernel that belongs to no span of the engine: the names that libraries give to their kernels.
 TracePart part_of_kernel(std::string_view demangled_name);
 
 }  // namespace perfbench::harness

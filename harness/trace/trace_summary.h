@@ -11,9 +11,10 @@ namespace perfbench::harness {
 
 // One traced step of one rank. Every nanosecond of wall_ns counts to exactly one part (trace_part.h has the order where
 // several run at once), so that
-//   gemm + attention + norm + elementwise + optimizer + other + copy + exposed_comm + idle_dependency + idle_host =
-//   wall.
-// collective_ns is how long any collective ran, hidden behind computation or not: no part of the sum.
+//     gemm + attention + norm + elementwise + optimizer + other + copy + exposed_comm + idle_dependency + idle_host =
+//     wall.
+// collective_ns is the time during which any collective ran, hidden behind computation or not. It is not part of the
+// sum.
 struct TraceSummary {
   std::int64_t rank = 0;
   std::int64_t step = 0;
@@ -29,7 +30,8 @@ struct TraceSummary {
   std::int64_t idle_dependency_ns = 0;
   std::int64_t idle_host_ns = 0;
   std::int64_t collective_ns = 0;
-  std::int64_t dropped_records = 0;  // of the rank's whole trace: with any, parts are too small and idle time too large
+  std::int64_t dropped_records =
+      0;  // in the rank's whole trace; if it is not 0, parts are too small and idle time is too large
 
   template <class Self, class F>
   static void fields(Self& self, F&& f) {

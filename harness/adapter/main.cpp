@@ -88,7 +88,7 @@ int dispatch(const std::vector<std::string>& arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // With these signals ignored, a full disk or a limit on file sizes becomes a write error, which names the file.
+  // Makes a full disk, or a limit on file sizes, a write error that names the file.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
   try {

@@ -35,7 +35,7 @@ std::string names_of(const std::vector<AlertState>& states) {
   return out.empty() ? "none: a fixed alert that comes back opens anew" : out;
 }
 
-// Of the interval the end that is nearer to no change; 0 where it holds no change.
+// The end of the interval that is nearer to no change; 0 if the interval includes no change.
 double surest_size_of(const Finding& finding) {
   const auto& low = finding.ratio_low;
   const auto& high = finding.ratio_high;
@@ -44,24 +44,24 @@ double surest_size_of(const Finding& finding) {
   return std::min(std::abs(std::log(*low)), std::abs(std::log(*high)));
 }
 
-// Whether that is so much more than was known that it cannot be the same shift, as noise makes it look from night to
-// night: more than twice as large, and by more than what matters.
+// Whether the finding is too large to be the known shift, whose estimate varies from night to night: it is more than
+// twice as large, and the difference matters.
 bool outgrows(const Finding& finding, const Finding& known) {
   constexpr double kMargin = 0.02;
   return surest_size_of(finding) > size_of(known) + std::max(size_of(known), std::log1p(kMargin));
 }
 
-// The estimate of a shift's first night wanders by so many days as more nights are seen.
+// As more nights are seen, the estimate of a shift's first night moves by up to this many days.
 constexpr std::int64_t kWanderDays = 3;
 
-// Whether all of `finding` came after the known shift: pairs of two engines that both have the known one differ.
+// Whether all of `finding` came after the known shift: pairs of two engines that both contain the known shift differ.
 bool is_after(const Finding& finding, const Finding& known) {
   const auto good = day_number(finding.last_good.started_utc);
   const auto bad = day_number(known.first_bad.started_utc);
   return good && bad && *good >= *bad + kWanderDays;
 }
 
-// A machine that changed speed did so for all that ran on it.
+// If a machine changed its speed, everything on it did.
 bool are_of_one_thing(const Finding& a, const Finding& b) {
   if (a.kind != b.kind) return false;
   return a.kind == FindingKind::environment ? a.series.machine == b.series.machine : a.series == b.series;
@@ -116,7 +116,7 @@ FindingPlace place_finding(const std::vector<Alert>& alerts, const Finding& find
   if (newest->state() == AlertState::fixed) {
     return place(finding.seen_utc > judged_utc ? FindingMeaning::comes_back : FindingMeaning::known);
   }
-  // What is held against a night from before the shift contains that shift.
+  // A comparison with a night from before the shift includes that shift.
   const bool contains_it = finding.last_good.started_utc < newest->finding.first_bad.started_utc;
   const bool judged = newest->state() != AlertState::open;
   const bool later_shift = judged && finding.first_bad.started_utc > judged_utc && !contains_it;

@@ -1,5 +1,4 @@
-// The search for the first bad commit: which one to look at next, and what is known at the end. Knows no git and runs
-// nothing.
+// The search for the first bad commit: which commit to test next, and the result. It uses no git and runs nothing.
 #pragma once
 
 #include <cstddef>
@@ -11,17 +10,17 @@
 
 namespace perfbench::harness {
 
-// skipped: nothing can be said of it; it cannot be built, or its comparison decides nothing.
+// skipped: the commit cannot be judged, because it cannot be built or its comparison is inconclusive.
 enum class StepOutcome { good, bad, skipped };
 
 struct BisectionStep {
-  std::size_t index = 0;  // of the commit
+  std::size_t index = 0;  // index of the commit
   StepOutcome outcome = StepOutcome::skipped;
 };
 
-// The index to look at next among commits 0 .. count-1, oldest first, of which the last is known to be bad and what
-// lies before the first is known to be good: nearest to the middle of those still possible, skipped ones left out.
-// `count` when there is none.
+// The index to test next among commits 0 .. count-1, oldest first. The last one is known to be bad, and the one
+// preceding the first is known to be good. Returns the possible commit nearest to the middle, without skipped ones;
+// `count` if there is none.
 std::size_t next_step(std::size_t count, const std::vector<BisectionStep>& steps);
 
 struct Candidates {
@@ -31,10 +30,10 @@ struct Candidates {
   bool is_one() const { return first == last; }
 };
 
-// What the steps leave possible. A commit between two that are good counts as good.
+// The candidates that remain after these steps. A commit between two good ones counts as good.
 Candidates candidates(std::size_t count, const std::vector<BisectionStep>& steps);
 
-// Looks until one is left, or all that remain in between are skipped.
+// Tests until one candidate is left, or all that remain in between were skipped.
 Candidates bisect(std::size_t count, const std::function<StepOutcome(std::size_t index)>& look);
 
 }  // namespace perfbench::harness

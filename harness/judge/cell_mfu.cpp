@@ -51,8 +51,8 @@ std::optional<double> device_peak_flops_per_s(const StoredAttempt& attempt, cons
 
 namespace {
 
-// `utilisation` of an attempt with the medians over all of the mean step time and the peak: as every rate it follows
-// from the mean step time that is shown beside it.
+// `utilisation` of an attempt with the medians of mean step time and peak over all attempts. Like every rate, it
+// follows from the mean step time that is shown next to it.
 template <class Utilisation>
 std::optional<double> of_the_median(const CellRuns& cell, const HardwareByName& hardware,
                                     const Utilisation& utilisation) {

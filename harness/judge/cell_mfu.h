@@ -1,4 +1,4 @@
-// The peak that MFU is held against.
+// The peak with which MFU is computed.
 #pragma once
 
 #include <map>
@@ -15,32 +15,32 @@ namespace perfbench::harness {
 
 using HardwareByName = std::map<std::string, spec::HardwareSpec>;
 
-// What a run's devices are called: its `hardware`, or for GPUs of the "host" what the driver calls them (a fact of the
-// environment, and an alias in workloads/hardware), "host" where that is not known.
+// The name of a run's devices: its `hardware`. For GPUs of the "host" it is the driver's name for them (a fact of the
+// environment, and an alias in workloads/hardware), or "host" if that is unknown.
 std::string hardware_name(const spec::RunSpec& run, const std::map<std::string, std::string>& environment);
 
-// What the driver calls the GPU that a run ran on, where that is none of the names of the hardware that the run names
-// (`hardware: h100` on an H200). Empty where it is one, on a CPU, and where either is not known.
+// The driver's name of the GPU that a run used, if it is not a name of the hardware that the run asked for (`hardware:
+// h100` on an H200). Empty if it is, on a CPU, and if either is unknown.
 std::string other_gpu(const spec::RunSpec& run, const std::map<std::string, std::string>& environment,
                       const HardwareByName& hardware);
 
-// Of one device: of the hardware by hardware_name, or for the CPU of the "host" the fp32 rate of a rank's threads on
-// this class of machine (ClassPeak; there a rank is a device). Nothing if it is not known.
-const ClassPeak* measured_peak(const StoredAttempt& attempt, const HardwareByName& hardware);  // null: none counts
+// The measured peak of one device: of the hardware with that hardware_name, or for the CPU of the "host" the fp32 rate
+// of a rank's threads on this class of machine (ClassPeak; a rank counts as a device there). Null if it is unknown.
+const ClassPeak* measured_peak(const StoredAttempt& attempt,
+                               const HardwareByName& hardware);  // null: no measurement counts
 std::optional<double> device_peak_flops_per_s(const StoredAttempt& attempt, const HardwareByName& hardware);
 
-// Utilisation of a cell's devices: the figures that reports and comparisons show.
-// Under `definition`, from the mean step time of the cell's trusted attempts (its median over them) and their peak.
-// Nothing if none has both.
+// The utilisation of a cell's devices, as reports and comparisons show it: under `definition`, from the median of the
+// mean step time over the cell's trusted attempts, and their peak. nullopt if no attempt has both.
 std::optional<double> mfu_fraction(const CellRuns& cell, const HardwareByName& hardware,
                                    spec::FlopDefinition definition);
 
-// The same with the FLOPs that the schedule executes, recomputation among them (FlopCounts::executed_flops), in place
-// of a definition's. Rank 0 stands for all: they do equal work.
+// The same with the FLOPs that the schedule executes, including recomputation (FlopCounts::executed_flops), instead of
+// a definition's. Uses rank 0, because all ranks do equal work.
 std::optional<double> hfu_fraction(const CellRuns& cell, const HardwareByName& hardware);
 
-// Adds the metrics that no run records because they follow from its step time (spec::follows_from_mean_step). MFU is
-// that of the definition causal.
+// Adds the metrics that runs do not record, because they follow from the step time (spec::follows_from_mean_step). MFU
+// uses the definition causal.
 void add_computed_metrics(StoredAttempt& attempt, const HardwareByName& hardware);
 void add_computed_metrics(std::vector<CellRuns>& cells, const HardwareByName& hardware);
 

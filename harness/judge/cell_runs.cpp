@@ -72,7 +72,7 @@ std::vector<CellRuns> split_by_machine(const std::vector<CellRuns>& cells) {
 
 namespace {
 
-// Of one run.
+// Groups the attempts of one run.
 std::vector<CellRuns> by_subject(std::vector<StoredAttempt> attempts) {
   std::vector<CellRuns> out;
   SubjectGroups groups;

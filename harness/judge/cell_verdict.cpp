@@ -21,7 +21,8 @@ std::optional<double> value_of(const SideRun& run, const std::string& metric) {
   return found->second;
 }
 
-// The same number in every run needs no calm machine: of an exact metric all pairs count whose runs ended well.
+// A number that is the same in every run needs no steady machine: for an exact metric, all pairs count whose runs ended
+// well.
 bool counts_for(const ExecutedPair& pair, const MetricRule& rule) {
   if (rule.noise == spec::MetricNoise::measured) return pair.kept();
   return pair.a.state == AttemptState::ok && pair.b.state == AttemptState::ok;
@@ -32,13 +33,13 @@ struct Values {
   std::vector<double> a, b;
 };
 
-// Of pairs in turns the median step has the difference of its turns. The mean step, and the rates that are made of it,
-// stay those of either run: a stall of a few turns is what they are there to show.
+// For pairs in turns, the ratio of the median step comes from its turns. The mean step, and the rates that are computed
+// from it, stay those of each run, because they have to show a stall of a few turns.
 double value_of_b(const ExecutedPair& pair, const std::string& metric, double a, double b) {
   return metric == "step_time_s" && pair.step_log_ratio ? a * std::exp(*pair.step_log_ratio) : b;
 }
 
-// Ratios need both; that an exact number is 0 on one side alone is seen without one.
+// A ratio needs both values. If an exact number is 0 on only one side, that is visible without a ratio.
 bool can_be_held_together(double a, double b, const MetricRule& rule) {
   if (rule.noise != spec::MetricNoise::measured) return a >= 0 && b >= 0 && a + b > 0;
   return a > 0 && b > 0;
@@ -72,8 +73,8 @@ PairedRule paired_rule(const MetricRule& metric, const AbRule& rule) {
           .futile_below = rule.futile_below};
 }
 
-// A metric that was measured, though never in a pair that counts, is undecided; so is one that the runs of such a pair
-// have not. Of one that is 0 in every run there is nothing to say.
+// A metric that was measured, but never in a pair that counts, is undecided. So is one that the runs of such a pair
+// lack. A metric that is 0 in every run is left out.
 std::optional<MetricVerdict> without_pairs(const std::vector<const ExecutedPair*>& pairs, MetricVerdict out) {
   std::optional<double> most;
   bool counted = false;
@@ -91,7 +92,7 @@ std::optional<MetricVerdict> without_pairs(const std::vector<const ExecutedPair*
   return out;
 }
 
-// Of the first look that comes to a decision; else of all pairs.
+// Returns the decision of the first look that decides, or else that of all pairs.
 PairedDecision decide_at_looks(std::vector<Pair>& pairs, const PairedRule& rule, std::size_t wanted) {
   for (const auto look : rule.looks) {
     if (look < wanted || look > pairs.size()) continue;
@@ -116,7 +117,7 @@ std::optional<MetricVerdict> judge_metric(const std::vector<const ExecutedPair*>
       out.decided.final = true;
       return out;
     }
-    auto measured = metric;  // it has noise here after all
+    auto measured = metric;  // it turned out to have noise
     measured.noise = spec::MetricNoise::measured;
     values = values_of(pairs, measured);
   }
@@ -152,10 +153,10 @@ void count_failures(const ExecutedPair& pair, CellVerdict& out) {
   }
 }
 
-// Runs fail by chance as well: B's failures are news where Fisher's test tells them from A's. It is asked after every
-// pair, at half the level: of sides that fail equally often, at any rate, it then finds at most 1.0 % in up to 32 pairs
-// (SciPy, 4000 comparisons at each of 7 rates), and a B that always fails where A never does in 6. Where A fails as
-// well there is nothing to hold B against.
+// Runs also fail by chance: B's failures count if Fisher's test distinguishes them from A's. The test is repeated after
+// every pair, at half the level. For sides that fail equally often, at any rate, it then finds a difference in at most
+// 1.0 % of comparisons with up to 32 pairs (SciPy, 4000 comparisons at each of 7 rates); for a B that always fails and
+// an A that never does, in 6 pairs. If A fails as well there is nothing with which to compare B.
 std::optional<Decision> failed_side(const CellVerdict& cell, const AbRule& rule) {
   const auto& a = cell.a_failures;
   const auto& b = cell.b_failures;
@@ -174,7 +175,7 @@ std::optional<Decision> failed_side(const CellVerdict& cell, const AbRule& rule)
                     fmt::format("{}, {}", words("A", a), words("B", b)));
 }
 
-// Whatever the pairs say of a metric that circumstances touch.
+// Applies to all metrics that these circumstances affect, whatever their pairs say.
 void leave_undecided(CellVerdict& cell, VerdictReason reason, const std::string& why) {
   for (auto& metric : cell.metrics) {
     auto& decision = metric.decided.decision;
@@ -186,13 +187,14 @@ void leave_undecided(CellVerdict& cell, VerdictReason reason, const std::string&
   }
 }
 
-// Circumstances that were nobody's doing spoil A's runs as often as B's. Those that a side brings about itself (more
-// threads than cores, a processor that it heats) leave the pairs in which it did not, which tell nothing of it.
+// External circumstances spoil A's runs as often as B's. A side may also cause them itself (more threads than cores, a
+// processor that it heats). The remaining pairs are then those in which it did not, and they do not show its usual
+// behaviour.
 void doubt_one_sided_choice(CellVerdict& cell) {
   const auto& a = cell.spoiled_alone[Side::a];
   const auto& b = cell.spoiled_alone[Side::b];
   const double p = sign_test_p(a.count, b.count);
-  constexpr double kDoubtBelow = 0.05;  // a doubt costs pairs, and a choice that is not doubted a wrong verdict
+  constexpr double kDoubtBelow = 0.05;  // a false doubt costs pairs, but a missed one a wrong verdict
   if (p >= kDoubtBelow) return;
   const bool is_a = a.count > b.count;
   const auto& more = is_a ? a : b;
@@ -203,8 +205,8 @@ void doubt_one_sided_choice(CellVerdict& cell) {
                   a.count + b.count, is_a ? "A" : "B", more.count, p, more.first));
 }
 
-// What threads do in the other side's step is in no step of their own side, and slows the other's: a side can hide its
-// own slowdown so. More pairs do not help.
+// Work that a side's threads do during the other side's step appears in none of its own steps, and slows the other
+// side. A side can hide a slowdown of its own that way, and more pairs do not help.
 void doubt_busy_sides(CellVerdict& cell, const AbRule& rule) {
   for (const auto& [side, wait] : cell.waits) {
     const auto cores = cores_while_waiting(wait);
@@ -239,7 +241,7 @@ void set_progress(CellVerdict& cell, const AbRule& rule, std::size_t wanted) {
   cell.next_look = cell.final ? 0 : *next;
 }
 
-// Whatever the verdict is, it is of runs as long as these.
+// Notes that the verdict applies to runs of this length.
 void note_trends(CellVerdict& cell, const std::vector<const ExecutedPair*>& pairs) {
   for (const auto side : {Side::a, Side::b}) {
     std::vector<double> trends;
@@ -263,7 +265,8 @@ std::vector<const Decision*> decisions_of(const CellVerdict& cell) {
   return out;
 }
 
-// Both sides find the caches as the other one left them. Where one leaves more than that, the other's steps say so.
+// Each side starts with caches as the other side left them. If one side leaves more behind than that, the other's steps
+// show it.
 void note_order_effect(CellVerdict& cell, const std::vector<const ExecutedPair*>& pairs) {
   constexpr std::size_t kFewestPairs = 4;
   constexpr double kNotable = 0.01;

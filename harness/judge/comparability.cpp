@@ -11,11 +11,11 @@
 namespace perfbench::harness {
 namespace {
 
-// Fields of a RunSpec, by their dotted names, that say what is computed and on what. All of `model` belongs to it
-// except its name: two names of one architecture are the same work.
+// Fields of a RunSpec, by their dotted names, that define what is computed and on what device. All of `model` belongs
+// to them except its name: two names of one architecture mean the same work.
 constexpr std::array<std::string_view, 6> kWorkFields{"device",       "hardware", "precision",
                                                       "global_batch", "seq_len",  "data.kind"};
-// Neither work nor choice of how to do it: how long it is measured, and from which seeds.
+// Fields that define neither the work nor how it is done: how long it is measured, and from which seeds.
 constexpr std::array<std::string_view, 4> kIncidentalFields{"model.name", "steps", "seed", "data.seed"};
 // Facts of a machine without which times mean nothing.
 constexpr std::array<std::string_view, 3> kMachineFacts{"cpu_model", "cores_allowed", "gpu_model"};
@@ -116,7 +116,7 @@ std::string not_comparable_text(const std::vector<Obstacle>& obstacles) {
 
 namespace {
 
-// What rounds, beside the engine's own code: that is what is compared.
+// Facts that affect rounding, except the engine's code, which is the subject of the comparison.
 bool is_of_arithmetic(const std::string& fact) {
   return is_library_fact(fact) || fact == "cuda" || fact == "cpu_features" || fact == "gpu_driver" ||
          fact == "threads_per_rank";

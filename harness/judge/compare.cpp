@@ -55,7 +55,7 @@ CellComparison vanished(const CellRuns& gone, const std::string& metric, const s
   return out;
 }
 
-// A run held against itself would look steady: what is current is no baseline.
+// A run compared with itself would look steady, so current runs are removed from the baseline.
 CellRuns without_attempts_of(CellRuns baseline, const CellRuns& current) {
   std::erase_if(baseline.attempts, [&](const StoredAttempt& mine) {
     return std::any_of(current.attempts.begin(), current.attempts.end(),
@@ -64,7 +64,7 @@ CellRuns without_attempts_of(CellRuns baseline, const CellRuns& current) {
   return baseline;
 }
 
-// The baseline's runs of the same cell: those that are not the cell's own, on the same machine, if there are any.
+// The baseline's runs of the same cell, without the cell's own. Prefers those on the same machine.
 const CellRuns* counterpart_of(const CellRuns& cell, const std::vector<CellRuns>& baseline) {
   const CellRuns* found = nullptr;
   int best = 0;
@@ -82,7 +82,7 @@ bool any_of(const std::vector<CellRuns>& cells, std::string CellRuns::*member, c
   return std::any_of(cells.begin(), cells.end(), [&](const CellRuns& cell) { return cell.*member == value; });
 }
 
-// Words for a decision that had nothing to decide on. `theirs` is null where the baseline is numbers.
+// Explains a decision that had no data. `theirs` is null if the baseline consists of numbers.
 void explain_missing(Decision& decision, const CellRuns& cell, const CellRuns* theirs, const std::string& metric) {
   if (decision.reason != VerdictReason::no_measurement) return;
   const auto mine = why_no_value(cell, metric);
@@ -92,7 +92,7 @@ void explain_missing(Decision& decision, const CellRuns& cell, const CellRuns* t
   if (!other.empty()) decision.detail += (mine.empty() ? "" : "; ") + std::string("nothing in the baseline: ") + other;
 }
 
-// What the newest run does not show.
+// Notes that the newest run diverged, which its other figures do not show.
 void note_diverged(CellComparison& out, const CellRuns& cell) {
   const auto lost = std::count_if(cell.attempts.begin(), cell.attempts.end(),
                                   [](const StoredAttempt& a) { return a.state == AttemptState::diverged; });
@@ -100,13 +100,13 @@ void note_diverged(CellComparison& out, const CellRuns& cell) {
   out.notes.push_back(fmt::format("{} of {} attempts diverged", lost, cell.attempts.size()));
 }
 
-// Whatever the verdict is, it is of runs as long as these.
+// Notes that the verdict applies to runs of this length.
 void note_trend(CellComparison& out, const CellRuns& cell, const std::string& whose) {
   const auto text = trend_text(shown_values(sample_of(cell, "step_time_trend_fraction")));
   if (!text.empty()) out.notes.push_back(whose + ": " + text + "; longer runs differ otherwise");
 }
 
-// Sessions of the cell on its machine. What two machines differ by, no session of one of them tells.
+// Sessions of the cell on its machine. Sessions of one machine do not show how two machines differ.
 std::vector<SessionLevel> levels_for(const CellRuns& cell, const CellRuns* theirs, const SessionLevels& known) {
   std::vector<SessionLevel> out;
   const auto levels = known.find({cell.matrix, cell.run_id});
@@ -116,7 +116,7 @@ std::vector<SessionLevel> levels_for(const CellRuns& cell, const CellRuns* their
   return out;
 }
 
-// `theirs` is null where the baseline is numbers.
+// `theirs` is null if the baseline consists of numbers.
 Decision decide_stored(const CellRuns& cell, const CellRuns* theirs, const Sample& baseline, const std::string& metric,
                        const SessionLevels& known) {
   const auto mine = sample_of(cell, metric);

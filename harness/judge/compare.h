@@ -1,4 +1,4 @@
-// Cells against a baseline: finds each cell's counterpart, asks whether the two are comparable, and decides.
+// Compares cells with a baseline: finds each cell's counterpart, checks whether the two are comparable, and decides.
 #pragma once
 
 #include <optional>
@@ -15,20 +15,20 @@ struct CellComparison {
   std::string run_id;
   std::string label;
   std::string metric;
-  Subject subject = {};           // of the cell
-  std::string machine = {};       // fingerprint of where the cell ran; empty: unknown
-  bool is_of_baseline = false;    // the baseline has runs of this cell, though perhaps of another machine
-  std::optional<double> current;  // medians over the runs used
+  Subject subject = {};           // subject of the cell
+  std::string machine = {};       // fingerprint of the cell's machine; empty: unknown
+  bool is_of_baseline = false;    // the baseline has runs of this cell, possibly from another machine
+  std::optional<double> current;  // medians over the runs that were used
   std::optional<double> baseline;
   Decision decision;
-  std::vector<std::string> notes;  // what else differs between the two sides
+  std::vector<std::string> notes;  // other differences between the two sides
 };
 
-// Runs of one's own history. `scope` names the baseline in messages. A cell's counterpart is the baseline's run with
-// the same run id; a single run that was named itself (run:ID, attempt:ID/N) is that of every cell. Attempts that are
-// current are left out of the baseline. Cells of the same matrix that the baseline has and `current` has not are rows
-// too, where `absent` asks for them: INCONCLUSIVE, vanished. A cell that diverged, which the baseline has whole, is
-// REGRESSED in every metric. The baseline's runs of a cell on one machine are of one subject (cell_runs.h).
+// For a baseline of stored runs; `scope` is its name in messages. The counterpart of a cell is the baseline's run with
+// the same run id. A single run that was named itself (run:ID, attempt:ID/N) is the counterpart of every cell. Attempts
+// that are current are left out of the baseline. If `absent` says so, cells of the same matrix that the baseline has
+// and `current` lacks get rows, too: INCONCLUSIVE, vanished. A cell that diverged now but not in the baseline is
+// REGRESSED in every metric. The baseline's runs of a cell on one machine have one subject (cell_runs.h).
 enum class AbsentCells { passed_over, reported };
 struct RunBaseline {
   std::string scope;
@@ -36,25 +36,26 @@ struct RunBaseline {
   bool for_every_cell = false;
   AbsentCells absent = AbsentCells::passed_over;
 };
-// A metric that varies between sessions is decided by how far `known` says that other sessions of the cell on the same
-// machine differ (between_sessions.h). Where that is not known, or the sides are of two machines, a cell of another
-// session is INCONCLUSIVE, with the command that decides.
+// A metric that varies between sessions is decided with the differences between other sessions of the cell on the same
+// machine, which `known` contains (between_sessions.h). If these are not known, or the sides used two machines, a cell
+// of another session is INCONCLUSIVE, with the command that decides.
 std::vector<CellComparison> compare_with_runs(const std::vector<CellRuns>& current, const RunBaseline& baseline,
                                               const std::string& metric, const SessionLevels& known = {});
 
-// Numbers from elsewhere: a cell's counterpart is the values of its run id, or else of its label. Several values are
-// runs of a session of their own. One is taken for a constant, and a note says what the verdict does not know.
+// For a baseline of numbers from outside: a cell's counterpart is the values of its run id, or else of its label.
+// Several values count as runs of a separate session. A single value counts as a constant, and a note says what the
+// verdict does not know.
 std::vector<CellComparison> compare_with_values(const std::vector<CellRuns>& current, const Baseline& baseline,
                                                 const std::string& metric, const SessionLevels& known = {});
 
-// Said of runs that were held against a constant. Nothing for metrics that do not vary between sessions.
+// The note about runs that were compared with a constant. nullopt for metrics that do not vary between sessions.
 std::optional<std::string> constant_note(const CellRuns& cell, const std::string& metric);
 
-// Those that a test decided, for control_false_discoveries() over all cells and metrics of one comparison.
+// The decisions that a test made, for control_false_discoveries() over all cells and metrics of one comparison.
 std::vector<Decision*> tested_decisions(std::vector<CellComparison>& comparisons);
 
-// For overall(): a cell of the baseline that cannot be compared with it is undecided. A new cell, and one that was held
-// against the run of another, say nothing beside those that can be compared.
+// For overall(): a cell of the baseline that cannot be compared with it is undecided. A new cell, and a cell that was
+// compared with another run, do not count if other cells can be compared.
 std::vector<Verdict> verdicts_of(const std::vector<CellComparison>& comparisons);
 
 }  // namespace perfbench::harness

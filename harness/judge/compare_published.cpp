@@ -46,7 +46,7 @@ class Obstacles {
  public:
   void work(const std::string& text) { out_.push_back({VerdictReason::other_work, text}); }
   void machine(const std::string& text) { out_.push_back({VerdictReason::other_machine, text}); }
-  // `published` 0: not stated.
+  // If `published` is 0, the row does not state it.
   void number(const char* what, std::int64_t mine, std::int64_t published) {
     if (published != 0 && mine != published) work(fmt::format("{} {} vs {}", what, mine, published));
   }
@@ -87,9 +87,9 @@ bool is_policy(const std::string& remat) {
   return remat != spec::kCustomRemat && std::find(names.begin(), names.end(), remat) != names.end();
 }
 
-// By what they keep, not by their names: a list may be a policy's.
+// Compares the values that are kept and not the names, because a list may equal a policy.
 bool same_remat(const spec::RunSpec& run, const std::string& remat) {
-  if (remat.empty()) return true;  // not stated
+  if (remat.empty()) return true;  // the row does not state it
   if (!is_policy(remat)) return false;
   auto theirs = run;
   theirs.remat = remat;
@@ -97,7 +97,7 @@ bool same_remat(const spec::RunSpec& run, const std::string& remat) {
   return spec::resolve_remat(run) == spec::resolve_remat(theirs);
 }
 
-// An axis that is not stated is 1 where another is.
+// An axis that is not stated is 1 if another one is stated.
 std::string axis_text(const char* axis, std::int64_t size) {
   return fmt::format("{} {}", axis, std::max<std::int64_t>(size, 1));
 }
@@ -110,7 +110,7 @@ std::string model_shards_text(std::int64_t tp, std::int64_t pp) {
 
 class Differences {
  public:
-  // `theirs` empty: not stated.
+  // If `theirs` is empty, the row does not state it.
   void compare(const std::string& what, const std::string& mine, const std::string& theirs) {
     if (theirs.empty()) {
       unsaid(what);
@@ -147,7 +147,7 @@ void compare_meshes(const spec::MeshSpec& mesh, const spec::PublishedRow& row, D
     out.compare("mesh", data_shards_text(mesh.dp(), mesh.fsdp()) + " " + mine,
                 data_shards_text(row.dp, row.fsdp) + " " + theirs);
   } else if (row.tp != 0 || row.pp != 0) {
-    // Of how the devices share the batch a table of model parallelism often says nothing.
+    // A table of model parallelism often does not say how the devices share the batch.
     out.compare("mesh", mine, theirs);
     out.unsaid("dp");
     out.unsaid("fsdp");
@@ -167,7 +167,7 @@ std::vector<std::string> differences(const spec::RunSpec& run, const spec::Publi
     out.compare("remat", run.remat, row.remat + (is_policy(row.remat) ? "" : " (a name of its system)"));
   }
   out.compare("scan", run.scan ? "on" : "off", row.scan);
-  if (run.dropout.used() || row.dropout.used()) {  // a row without one may not say
+  if (run.dropout.used() || row.dropout.used()) {  // a row without dropout may just not state it
     out.compare("dropout", dropout_text(run.dropout), row.dropout.used() ? dropout_text(row.dropout) : "");
   }
   compare_meshes(run.mesh, row, out);

@@ -1,4 +1,4 @@
-// Cells against a row of a published table.
+// Compares cells with a row of a published table.
 #pragma once
 
 #include <string>
@@ -11,20 +11,20 @@
 
 namespace perfbench::harness {
 
-// Every reason why a cell cannot be held against the row: device, precision, model, sequence length, devices, batch,
-// task, and a row that contradicts itself. What the row does not state is no obstacle.
+// All reasons against a comparison of the cell with the row: device, precision, model, sequence length, devices, batch,
+// task, and a row that contradicts itself. Facts that the row does not state are not obstacles.
 std::vector<Obstacle> obstacles(const CellRuns& cell, const PublishedEntry& entry, const HardwareByName& hardware);
 
-// How the row does its work otherwise than the run, which is no obstacle: "remat full vs minimal_flash"; and at the end
-// what the row does not say. Attention, remat, scan and mesh.
+// Differences in how the row and the run do their work, which are not obstacles: "remat full vs minimal_flash". The
+// last entry lists facts that the row does not state. Covers attention, remat, scan and mesh.
 std::vector<std::string> differences(const spec::RunSpec& run, const spec::PublishedRow& row);
 
-// `metric` is step_time_s, sequences_per_s or tokens_per_s_per_device; throws InputError for another. The differences
-// are among the notes, and the MFU of both sides, recomputed under `definition`; it is never the figure that its
-// authors state.
+// `metric` is step_time_s, sequences_per_s or tokens_per_s_per_device; throws InputError for another one. The notes
+// contain the differences and the MFU of both sides, recomputed under `definition`; they never show the figure that the
+// row's authors state.
 struct PublishedComparison {
   const PublishedEntry& entry;
-  const HardwareByName& hardware;  // of the names that the cells use
+  const HardwareByName& hardware;  // with the names that the cells use
   std::string metric;
   spec::FlopDefinition definition = spec::FlopDefinition::causal;
 };

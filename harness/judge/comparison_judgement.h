@@ -1,4 +1,4 @@
-// What a comparison in pairs was decided by, for the ledger of decisions (harness/store/ledgers/judgement_ledger.h).
+// The basis of a comparison in pairs, for the ledger of decisions (harness/store/ledgers/judgement_ledger.h).
 #pragma once
 
 #include <cstddef>
@@ -11,11 +11,11 @@
 
 namespace perfbench::harness {
 
-// `comparison` as it is stored, with its sides; pairs and verdicts are not read.
+// `comparison` is as stored, with its sides; pairs and verdicts are not read.
 Judgement judgement_of(const StoredComparison& comparison, const std::vector<CellVerdict>& cells, const AbRule& rule,
                        const std::string& made_utc);
 
-// What was recorded of one cell: its notes, and why its pairs did not take turns.
+// Recorded texts about one cell: its notes, and why its pairs did not take turns.
 struct RecordedWords {
   std::vector<std::string> notes;
   std::string apart_because;

@@ -10,7 +10,8 @@ namespace perfbench::harness {
 namespace {
 
 constexpr std::int64_t kNearest_s = 12 * 3600;
-constexpr std::size_t kFewestOfSegment = 3;  // of one night the median is that night: no drift, whatever it was
+constexpr std::size_t kFewestOfSegment =
+    3;  // with a single night, the median is that night, and the drift would always be 0
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// How the machine itself drifted, as the control shows it: the same engine binary run every night.
+// The drift of the machine itself, as the control shows it: the same engine binary runs every night.
 #pragma once
 
 #include <cstdint>
@@ -12,24 +12,25 @@
 
 namespace perfbench::harness {
 
-// Nights of the control that tell of each other: on one machine, of one engine (by its commit). Another engine is
+// Nights of the control that can be compared: on one machine, with one engine (by its commit). Another engine has
 // another level.
 using ControlSegment = std::pair<std::string, std::string>;
 ControlSegment control_segment(const NightPoint& night);
 
-// How much of the control's drift the cells of the same nights have: the slope of their regression, cov(logs, drifts) /
-// var(drifts), from 0 to 1. A control whose noise is its own says nothing of a cell, and taking it off whole would add
-// that noise. Both of the same nights, at least two.
+// The share of the control's drift that the cells of the same nights have in common with it: the slope of their
+// regression, cov(logs, drifts) / var(drifts), limited to 0 .. 1. If the control's noise is only its own, it says
+// nothing about a cell, and subtracting it would add noise. Both vectors cover the same nights, at least two.
 double control_share(const std::vector<double>& logs, const std::vector<double>& drifts);
 
-// Drift of each machine, night by night: the mean over the control's cells of log(value) less that cell's median in the
-// segment; nothing of a segment of fewer than three nights. 0 is an ordinary night.
+// Drift of each machine, night by night: the mean over the control's cells of log(value) minus the cell's median in the
+// segment. Segments of fewer than three nights are left out. 0 is an ordinary night.
 class ControlDrift {
  public:
-  // Series of anything but the control are passed over.
+  // Ignores all series except the control's.
   explicit ControlDrift(const std::vector<SeriesHistory>& series);
 
-  // Of the night with the same sweep id, or else of the control's nearest night within 12 hours; nothing without.
+  // The drift of the night with the same sweep id, or else of the control's nearest night within 12 hours; nullopt if
+  // there is none.
   std::optional<double> log_of(const NightPoint& night) const;
 
  private:

@@ -10,7 +10,7 @@ namespace perfbench::harness {
 namespace {
 
 constexpr double kGiB = 0x1p30;
-// Share of the cores that others may use before a run of all cores is disturbed.
+// Share of the cores that others may use before a run on all cores is disturbed.
 constexpr double kCalmLoad = 0.25;
 constexpr double kCalmSteal = 0.01;
 constexpr double kScarceMemory = 0.5;
@@ -78,7 +78,7 @@ Observation steal_finding(const MachineFacts& facts) {
 Observation cores_finding(const MachineFacts& facts) {
   if (!facts.engine) return good("cores", "unknown without an engine");
   const auto& env = *facts.engine;
-  // cores_allowed are whole cores of the quota, unless the affinity leaves fewer.
+  // cores_allowed is the quota in whole cores, unless the affinity allows fewer.
   const auto binding_quota = static_cast<double>(std::min(env.cores_allowed + 1, env.cores_online));
   if (facts.cpu_quota && *facts.cpu_quota < binding_quota) {
     return {"cores", ObservationState::warn,

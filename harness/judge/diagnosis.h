@@ -1,4 +1,4 @@
-// What would spoil a measurement on this machine: decisions on facts, nothing is measured here.
+// Circumstances that would spoil a measurement on this machine. Decides from facts and measures nothing.
 #pragma once
 
 #include <array>
@@ -10,15 +10,15 @@
 
 namespace perfbench::harness {
 
-// warn: numbers will be noisier or not those of the best set-up. fail: runs of this kind will not work.
+// warn: numbers will be noisier, or not those of the best configuration. fail: runs of this kind will not work.
 enum class ObservationState { ok, warn, fail };
 
 struct Observation {
   std::string subject;
   ObservationState state = ObservationState::ok;
   std::string found;
-  std::string spoils;  // what it does to a measurement; empty when ok
-  std::string fix;     // empty when ok, or when nothing can be done
+  std::string spoils;  // the effect on a measurement; empty if ok
+  std::string fix;     // the remedy; empty if ok, or if there is none
 
   template <class Self, class F>
   static void fields(Self& self, F&& f) {

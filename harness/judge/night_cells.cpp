@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t kShownIdDigits = 6;
 constexpr std::size_t kDateDigits = 10;
 
-// A refuted finding leaves the cell as it was.
+// A refuted finding leaves the cell unchanged.
 CellState state_of(const NightFinding& finding) {
   if (finding.finding.kind == FindingKind::improvement) {
     return makes_alert(finding) ? CellState::improved : CellState::same;

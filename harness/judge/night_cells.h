@@ -1,4 +1,4 @@
-// What a night knows of each cell, in one word: the answer of the screen or of the night's pairs, or that there is no
+// The state of each cell in a night, in one word: the answer of the screen or of the night's pairs, or that there is no
 // answer. A cell that nothing judged is never SAME. Pure functions.
 #pragma once
 
@@ -16,22 +16,22 @@
 
 namespace perfbench::harness {
 
-// In the order in which a reader wants them.
+// In the order of importance for a reader.
 enum class CellState { regressed, inconclusive, not_measured, not_tested, improved, same };
 
 struct NightCell {
   std::string cell;
-  std::optional<double> last_s = {};     // step time of the newest night before; nothing: there was none
-  std::optional<double> tonight_s = {};  // nothing: it was not measured
-  std::size_t metrics = 0;               // of those that are screened, how many it has tonight
-  std::size_t screened_against = 0;      // nights before; 0: too few for a screen, so that pairs decide
+  std::optional<double> last_s = {};     // step time of the newest previous night; nullopt: there was none
+  std::optional<double> tonight_s = {};  // nullopt: it was not measured
+  std::size_t metrics = 0;               // number of screened metrics that it has tonight
+  std::size_t screened_against = 0;      // number of previous nights; 0: too few for a screen, so that pairs decide
   CellState state = CellState::same;
   std::string why = {};
 };
 
-// The cells of `matrix` with their states and the reasons, the worst first. What a finding is about and is not among
-// `measured` is added: a vanished cell by its name, and the control by the name of its matrix. A live alert of a cell
-// stays in its state until somebody closes it, whatever tonight's nights say.
+// The cells of `matrix` with their states and the reasons, the worst first. Subjects of findings that are not in
+// `measured` are added: a vanished cell under its name, and the control under the name of its matrix. The live alert of
+// a cell determines its state until somebody closes it, whatever tonight's nights say.
 std::vector<NightCell> judge_cells(const std::string& matrix, std::vector<NightCell> measured,
                                    const std::vector<NightFinding>& findings, const std::vector<UnseenCell>& unseen,
                                    const std::vector<Alert>& live = {});

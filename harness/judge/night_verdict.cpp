@@ -108,7 +108,7 @@ std::string with_tonights_libraries(const std::string& changes) {
          changes;
 }
 
-// What pairs show to be worse, without a screen that said so.
+// Something that the pairs show to be worse, although no screen reported it.
 NightFinding found_worse(Finding finding, const Decision& decision, const Judged& judged) {
   finding.kind = bad_kind_of(finding.series.metric);
   finding.attribution.clear();
@@ -116,7 +116,7 @@ NightFinding found_worse(Finding finding, const Decision& decision, const Judged
   return {.finding = std::move(finding), .confirmation = Confirmation::confirmed, .why = decision.detail};
 }
 
-// That it is worse: in one of `known` that makes an alert.
+// Whether `known` already has an alert that says that it is worse.
 bool is_said(const Finding& series, const std::vector<NightFinding>& known) {
   const auto kind = bad_kind_of(series.series.metric);
   return std::any_of(known.begin(), known.end(), [&](const NightFinding& finding) {
@@ -124,7 +124,7 @@ bool is_said(const Finding& series, const std::vector<NightFinding>& known) {
   });
 }
 
-// Where every step takes longer, so does the mean step: one difference under two names.
+// If every step takes longer, so does the mean step: one difference under two names.
 bool says_what_the_median_says(const CellVerdict& cell, const MetricVerdict& metric) {
   const auto known = spec::find_metric(metric.rule.metric);
   const bool of_mean = metric.rule.metric == "step_time_mean_s" || (known && known->unit == "1/s");
@@ -132,7 +132,7 @@ bool says_what_the_median_says(const CellVerdict& cell, const MetricVerdict& met
   return of_mean && median != nullptr && median->decided.decision.verdict == Verdict::regressed;
 }
 
-// Pairs can say nothing about a shift of the control. An equal engine confirms what the probe explains.
+// Pairs cannot judge a shift of the control. If the engine is equal, that confirms that the probe explains the finding.
 NightFinding answer_without_pairs(const Finding& finding, const NoPair* reason) {
   const bool environment = finding.kind == FindingKind::environment;
   if (environment && reason == nullptr) return {finding, Confirmation::not_needed, finding.detail};
@@ -153,7 +153,7 @@ void blame_the_machine(NightFinding& finding, const std::string& lasts) {
   if (facts.empty()) finding.why += ", in no fact that is recorded";
 }
 
-// What the pairs of a cell show to be worse beyond what was asked for.
+// Adds everything else that the pairs of a cell show to be worse.
 void add_others(std::vector<NightFinding>& out, const Finding& asked, const Judged& judged,
                 std::set<std::pair<std::string, std::string>>& known) {
   for (const auto& metric : judged.cell->metrics) {
@@ -272,7 +272,7 @@ std::vector<Verdict> verdicts_of(const std::vector<NightFinding>& findings, cons
   std::vector<Verdict> out{not_run.empty() && unseen.empty() ? Verdict::same : Verdict::inconclusive};
   for (const auto& finding : findings) {
     if (!is_bad(finding.finding.kind)) continue;
-    // The machine is nobody's regression; somebody should look all the same.
+    // A change of the machine is not a regression of the code, but somebody should look at it.
     const bool machine = finding.finding.kind == FindingKind::environment;
     if (makes_alert(finding) && !machine) {
       out.push_back(Verdict::regressed);

@@ -21,7 +21,7 @@ std::string commit_of(const CellRuns& cell, const std::string& unknown) {
   const auto dirty = facts.find("git_dirty");
   const bool changed = dirty != facts.end() && dirty->second == "true";
   const auto hexadecimal = [](char c) { return std::isxdigit(static_cast<unsigned char>(c)) != 0; };
-  // Facts are what a run directory or a file from elsewhere says: whatever is no commit is not shown as one.
+  // Facts come from a run directory or a file from outside, so text that is not a commit is not shown as one.
   if (commit == facts.end() || commit->second.size() < kCommitDigits || changed) return unknown;
   if (!std::all_of(commit->second.begin(), commit->second.end(), hexadecimal)) return unknown;
   return commit->second.substr(0, kCommitDigits);
@@ -32,14 +32,14 @@ std::string settings_of(const CellRuns& baseline, const CellRuns& cell) {
   for (const auto& d : spec::difference(cell.run(), baseline.run())) {
     auto value = d.right;
     std::erase(value, '"');
-    // No setting can say these: a person has to.
+    // No setting can express these values: the user has to fill them in.
     if (value.empty() || value.find(',') != std::string::npos) return "set:KEY=VALUE,...";
     out += (out.empty() ? "set:" : ",") + d.field + "=" + value;
   }
   return out;
 }
 
-// The words of a label: "model=llama-tiny fsdp=2". A word without a key belongs to the value before it.
+// The words of a label: "model=llama-tiny fsdp=2". A word without a key belongs to the previous value.
 std::vector<std::string> choices_of(const std::string& label) {
   std::vector<std::string> out;
   std::istringstream words(label);

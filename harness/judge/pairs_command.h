@@ -1,4 +1,4 @@
-// The comparison in pairs that decides what stored runs cannot.
+// The comparison in pairs that can decide where stored runs cannot.
 #pragma once
 
 #include <string>
@@ -7,13 +7,13 @@
 
 namespace perfbench::harness {
 
-// "perfbench compare --ab 5a3c... current matrices/llama.yaml --only model=llama-tiny --only fsdp=2", for a person to
-// read, mend and paste: words that a shell would not take as they are stand in single quotes, and nothing executes it.
-// Sides are the commits that the engines of the newest runs tell; without one, or with one of a changed tree, the
-// current side is `current` and the baseline's BASELINE_ENGINE, to be filled in. Sides that are not the same run differ
-// in settings: the baseline is set:KEY=VALUE,... then, and so it stands where a setting cannot say the difference. The
-// matrix is taken for that file of matrices/ which bears its name, as all of perfbench's own do; what `sweep --set` set
-// is not in it. `baseline` is null where the baseline is numbers.
+// "perfbench compare --ab 5a3c... current matrices/llama.yaml --only model=llama-tiny --only fsdp=2", for a user to
+// read, edit and paste. Words that a shell would interpret are in single quotes, and nothing executes the command. The
+// sides are the commits that the engines of the newest runs report. Without a commit, or with a modified tree, the
+// current side is `current`, and the baseline's side is the placeholder BASELINE_ENGINE. If the sides are different
+// runs, they differ in settings: the baseline is then set:KEY=VALUE,..., literally if no setting can express the
+// difference. The matrix is assumed to be the file in matrices/ with its name, as all of perfbench's own are; settings
+// of `sweep --set` are not included. `baseline` is null if it consists of numbers.
 std::string pairs_command(const CellRuns& cell, const CellRuns* baseline);
 
 }  // namespace perfbench::harness

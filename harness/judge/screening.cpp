@@ -19,8 +19,8 @@
 namespace perfbench::harness {
 namespace {
 
-constexpr std::size_t kChangeNights = 40;  // that the last night is shown against
-constexpr double kProbeShare = 0.5;        // of a shift, from which on it is the machine's
+constexpr std::size_t kChangeNights = 40;  // with which the last night is compared in the display
+constexpr double kProbeShare = 0.5;        // share of a shift from which on the machine is its cause
 
 spec::MetricSpec metric_of(const std::string& tag) {
   const auto metric = spec::find_metric(tag);
@@ -62,8 +62,8 @@ std::string facts_text(const std::vector<spec::FieldDifference>& facts) {
   return out;
 }
 
-// Facts of the machine, and not of the build, that differ. The series of a store share the facts of their nights, so
-// that two nights are held against each other once.
+// Facts that differ and belong to the machine, not to the build. The series of a store share the facts of their nights,
+// so two nights are compared only once.
 class MachineDifferences {
  public:
   const std::vector<spec::FieldDifference>& between(const std::shared_ptr<const Facts>& before,
@@ -103,7 +103,7 @@ enum class NoisyNights { left_out, kept_in_the_last_fortnight };
 Screened nights_to_screen(const std::vector<NightPoint>& nights, NoisyNights what, const ScreenRule& rule) {
   const auto noisy = std::count_if(nights.begin(), nights.end(), [](const NightPoint& n) { return n.noisy; });
   const bool keep_all = 2 * static_cast<std::size_t>(noisy) > nights.size();
-  // The newest one is what is asked about: better a screen too many, which pairs will refute, than a night unseen.
+  // The newest night is kept: one screen too many, which pairs will refute, is better than a night that nobody judged.
   const auto kept = std::min(nights.size(), what == NoisyNights::left_out ? 1 : rule.most_recent);
   Screened out;
   for (std::size_t i = 0; i < nights.size(); ++i) {
@@ -137,7 +137,7 @@ std::optional<KnownShift> newest_known(const ScreenedSeries& series, const std::
   return *newest;
 }
 
-// The nights with which a known shift of the series began, as indices into the nights that the screen is given.
+// The first nights of the series' known shifts, as indices into the nights that the screen gets.
 std::vector<std::size_t> first_shifted_nights(const Screened& given, const SeriesId& series,
                                               const std::vector<KnownShift>& known) {
   std::vector<std::size_t> out;
@@ -151,8 +151,8 @@ std::vector<std::size_t> first_shifted_nights(const Screened& given, const Serie
   return out;
 }
 
-// Nothing when the newest night has no control, or too few others have: a part of the nights less their drift and a
-// part not would be two levels.
+// nullopt if the newest night has no control, or too few others have one: nights with and without correction would form
+// two levels.
 std::optional<Screened> less_control(const Screened& all, const ControlDrift& control, const SeriesId& series,
                                      const std::vector<KnownShift>& known, const ScreenRule& rule) {
   Screened out;
@@ -167,7 +167,7 @@ std::optional<Screened> less_control(const Screened& all, const ControlDrift& co
   const bool newest = !out.nights.empty() && out.nights.back() == all.nights.back();
   if (!newest || out.nights.size() <= rule.fewest_before) return std::nullopt;
   const auto leveled = at_newest_level(out.logs, first_shifted_nights(out, series, known), rule);
-  const double share = control_share(leveled, drifts);  // a step of the cell's own would pass for drift
+  const double share = control_share(leveled, drifts);  // a step of the cell itself would be taken for drift
   for (std::size_t i = 0; i < drifts.size(); ++i) out.logs[i] -= share * drifts[i];
   return out;
 }
@@ -192,7 +192,7 @@ Finding finding_of(const ScreenedSeries& screened, const Screened& given, const 
   return out;
 }
 
-// What is the same for all series.
+// The inputs that all series share.
 struct ScreeningContext {
   const ControlDrift& control;
   const std::vector<KnownShift>& known;
@@ -221,7 +221,8 @@ Answer answer_of(const ScreenedSeries& series, Screened given, const spec::Metri
   return out;
 }
 
-// A change that slows the cell may unsettle the probe as well: without its noisy nights nothing would be left of it.
+// A change that slows the cell may also disturb the probe. Without the noisy nights, nothing would be left of such a
+// shift.
 Answer screened_nights(const ScreenedSeries& series, const spec::MetricSpec& metric, const ScreeningContext& context) {
   const auto& rule = context.rule;
   auto calm = answer_of(series, nights_to_screen(series.nights, NoisyNights::left_out, rule), metric, context);
@@ -252,7 +253,7 @@ void screen_one(ScreenedSeries& out, const spec::MetricSpec& metric, const Scree
   out.finding = finding_of(out, given, metric);
 }
 
-// By start, and by key in one second.
+// By start, and by key within the same second.
 using NightOrder = std::pair<std::int64_t, std::int64_t>;
 NightOrder order_of(const NightPoint& night) {
   return {night.started_s, night.sweep_key};
@@ -272,7 +273,7 @@ std::map<std::pair<bool, std::string>, NightOrder> newest_nights(const std::vect
 // The last `count` nights of a matrix before tonight, by sweep id.
 struct RecentNights {
   std::set<std::string> all;
-  std::set<std::string> of_only;  // those of which tonight's --only chose the cells too
+  std::set<std::string> of_only;  // those with the same --only as tonight
 };
 
 RecentNights recent_nights(const std::vector<SeriesHistory>& series, const std::string& matrix, const Tonight& tonight,
@@ -293,7 +294,7 @@ RecentNights recent_nights(const std::vector<SeriesHistory>& series, const std::
   return out;
 }
 
-// On which tonight measured anything.
+// The machines on which tonight measured something.
 std::set<std::string> machines_of(const std::vector<SeriesHistory>& series, const NightId& tonight) {
   std::set<std::string> out;
   for (const auto& s : series) {
@@ -304,7 +305,7 @@ std::set<std::string> machines_of(const std::vector<SeriesHistory>& series, cons
   return out;
 }
 
-// Another engine of the control is no change of the machine.
+// A new engine of the control is not a change of the machine.
 void keep_newest_segment(std::vector<NightPoint>& nights) {
   const auto newest = control_segment(nights.back());
   std::erase_if(nights, [&](const NightPoint& night) { return control_segment(night) != newest; });
@@ -338,7 +339,7 @@ std::vector<ScreenedSeries> screen_series(const std::vector<SeriesHistory>& seri
   MachineDifferences differences;
   std::vector<ScreenedSeries> out;
   for (const auto& s : series) {
-    metric_of(s.metric);  // throws for one that cannot be screened
+    metric_of(s.metric);  // throws for a metric that cannot be screened
     std::set<std::string> machines;
     for (const auto& night : s.nights) {
       if (order_of(night) == newest.at({s.is_control, s.matrix})) machines.insert(night.machine);
@@ -355,7 +356,7 @@ std::vector<ScreenedSeries> screen_series(const std::vector<SeriesHistory>& seri
       out.push_back(std::move(screened));
     }
   }
-  // Thresholds are simulated, which takes milliseconds a series; what a series is screened by is its own.
+  // Simulating a threshold takes milliseconds, and each series has its own.
   constexpr std::size_t kFewestOfAThread = 8;
   const ScreeningContext context{.control = control, .known = known, .rule = rule};
   parallel_ranges(out.size(), kFewestOfAThread, [&](std::size_t, std::size_t begin, std::size_t end) {
@@ -387,7 +388,8 @@ void weigh_against_probe(ScreenedSeries& screened, const std::map<std::string, d
 
 std::vector<Finding> vanished_cells(const std::vector<SeriesHistory>& series, const Tonight& tonight,
                                     std::size_t nights) {
-  std::map<std::pair<std::string, std::string>, Finding> by_cell;  // whose run may have been another before
+  std::map<std::pair<std::string, std::string>, Finding>
+      by_cell;  // by cell and not by run, because a cell may have had another run before
   std::map<std::string, RecentNights> recent;
   std::map<std::string, std::set<std::string>> machines;
   for (const auto& [matrix, night] : tonight.night) {
@@ -402,7 +404,7 @@ std::vector<Finding> vanished_cells(const std::vector<SeriesHistory>& series, co
     const bool absent = cell == tonight.cells.end();
     if (!absent && cell->state == "ok") continue;
     const auto& had_it = absent ? recent.at(s.matrix).of_only : recent.at(s.matrix).all;
-    // What this machine cannot run, another of the same store may.
+    // Another machine of the same store may be able to run what this one cannot.
     const bool planned_only = !absent && cell->only_planned();
     const auto& here = machines.at(s.matrix);
     const auto measured = std::find_if(s.nights.rbegin(), s.nights.rend(), [&](const NightPoint& point) {

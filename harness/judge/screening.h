@@ -14,76 +14,78 @@
 namespace perfbench::harness {
 
 enum class ChangeOf {
-  machine_class,  // what ran before and after is not one series
-  other_facts,    // of one class (harness/evidence/environment_rows.h): the series goes on
+  machine_class,  // the series ends here and a new one begins
+  other_facts,    // same class (harness/evidence/environment_rows.h): the series continues
 };
 
-// The machine's facts changed from one night of a series to the next.
+// A change of the machine's facts between two consecutive nights of a series.
 struct MachineChange {
-  NightId night;  // the first on other facts
+  NightId night;  // the first night with the new facts
   ChangeOf of = ChangeOf::machine_class;
   std::vector<spec::FieldDifference> facts;
 };
 // "another class of machine: cpu_model a -> b", "other facts of one class of machine: kernel 6.1 -> 6.5".
 std::string change_text(const MachineChange& change);
-// "libraries.oneDNN 2.6 -> 3.1": those that both say and that differ. Empty: none.
+// "libraries.oneDNN 2.6 -> 3.1": facts that both nights have and that differ. Empty: there are none.
 std::string library_changes(const std::map<std::string, std::string>& before,
                             const std::map<std::string, std::string>& after);
 
 enum class ScreenState { steady, shifted, too_few_nights };
 
-// A night as the screen was given it.
+// A night as the screen uses it.
 struct ScreenedNight {
   std::size_t night = 0;  // index into the series' nights
-  double log = 0;         // of its value, less the control's drift where that was subtracted
+  double log = 0;         // log of its value, minus the control's drift if that was subtracted
   double leveled = 0;     // the same, moved to the level since the newest known shift (harness/stats/screen.h)
 };
 
-// A shift that needs no screen any more: pairs confirmed it, or a person accepted it.
+// A shift that the screen can ignore: pairs confirmed it, or a user accepted it.
 struct KnownShift {
   SeriesId series;
   std::string first_utc;    // start of its first night
-  bool of_machine = false;  // every speed on that machine shifted with it
-  bool live = false;        // nobody closed its alert yet
+  bool of_machine = false;  // all speeds on that machine shifted with it
+  bool live = false;        // its alert is not closed yet
   std::string told = {};    // "regression +3.1 %, alert 1a2b3c4d5e6f open"
 };
 
-// One series on one class of machine, up to the newest night. The segment is all nights on that class.
+// One series on one class of machine, up to the newest night. Its segment consists of all nights on that class.
 struct ScreenedSeries {
   bool is_control = false;
   SeriesId series;
   std::vector<NightPoint> nights;      // the segment, oldest first
-  std::vector<MachineChange> changes;  // of the whole series, oldest first
+  std::vector<MachineChange> changes;  // over the whole series, oldest first
   double change_ratio = 1;             // last night over the median of up to 40 nights before it
   std::vector<ScreenedNight> screened;
-  bool control = false;  // the control was subtracted from them
+  bool control = false;  // the control's drift was subtracted
   ScreenState state = ScreenState::steady;
   std::optional<ScreenFinding> shift;
-  std::optional<Finding> finding;   // of the shift, not confirmed: without an interval
-  std::optional<KnownShift> known;  // the newest one among these nights, where its alert is live
+  std::optional<Finding> finding;   // about the shift, not confirmed: without an interval
+  std::optional<KnownShift> known;  // the newest known shift among these nights, if its alert is live
 };
 
-// What is good for a metric decides whether a shift is an improvement; throws InputError for a metric without direction
-// (metric catalog). Only what was measured in the newest night of its matrix is screened.
+// The direction of the metric decides whether a shift is an improvement; throws InputError for a metric without
+// direction (metric catalog). Only series that were measured in the newest night of their matrix are screened.
 //
-// The nights before a shift that is known are moved to the level since: the screen looks for what is new.
+// The nights before a known shift are moved to the present level: the screen looks for new shifts.
 //
-// Of the control's drift the share that the series has in common with it is subtracted from times and rates, when the
-// control was measured with enough of the series' nights, the newest among them; a shift of the control itself, since
-// its engine was the present one, is a finding of kind environment. Nights on which the probe moved
-// during all runs are left out unless they are the greater part, or the newest. Those of the last fortnight are kept
-// where only they show a shift, and are most of the nights since: what slows a cell may unsettle the probe too.
+// Times and rates are corrected for the share of the control's drift that the series has in common with it. This needs
+// control measurements in enough of the series' nights, including the newest. A shift of the control itself, with its
+// present engine, is a finding of kind environment.
+//
+// Nights on which the probe moved during all runs are left out, unless they are the majority or the newest. Those of
+// the last fortnight are kept if only they show a shift and they are most of the nights since: a change that slows a
+// cell may disturb the probe, too.
 std::vector<ScreenedSeries> screen_series(const std::vector<SeriesHistory>& series,
                                           const std::vector<KnownShift>& known = {}, const ScreenRule& rule = {});
 
-// A shift that the noise probe of the very runs made as well, at least half of it in the same direction, is the
-// machine's: the kind becomes environment. `probe_s` by sweep id.
+// If the noise probe of the same runs shifted as well, at least half as far and in the same direction, the machine is
+// the cause: the kind becomes environment. `probe_s` is by sweep id.
 void weigh_against_probe(ScreenedSeries& screened, const std::map<std::string, double>& probe_s);
 
-// Cells that were measured in one of the last `nights` nights of their matrix and not tonight. That a cell is not even
-// in tonight's sweep means something beside nights of the same --only; that it is infeasible, beside nights on
-// tonight's class of machine. The control is none: it is of whichever cell is the smallest that night, and a fixed
-// engine that fails is nobody's regression.
+// Cells that were measured in one of the last `nights` nights of their matrix, but not tonight. That a cell is missing
+// in tonight's sweep counts only in comparison with nights of the same --only; that it is infeasible counts only in
+// comparison with nights on tonight's class of machine. The control never counts: it uses the smallest cell of the
+// night, and a failure of its fixed engine is not a regression.
 std::vector<Finding> vanished_cells(const std::vector<SeriesHistory>& series, const Tonight& tonight,
                                     std::size_t nights = 7);
 

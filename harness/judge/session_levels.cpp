@@ -13,7 +13,7 @@ constexpr std::int64_t kSecondsPerDay = 86400;
 SessionLevels session_levels(const std::vector<SeriesHistory>& series) {
   SessionLevels out;
   for (const auto& one : series) {
-    if (one.is_control) continue;  // another engine
+    if (one.is_control) continue;  // uses another engine
     auto& levels = out[{one.matrix, one.run_id}];
     for (const auto& night : one.nights) {
       if (night.noisy) continue;

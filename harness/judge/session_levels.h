@@ -1,4 +1,4 @@
-// How far sessions of one cell differ, as series of nights tell it (harness/stats/between_sessions.h).
+// How far sessions of one cell differ, computed from series of nights (harness/stats/between_sessions.h).
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace perfbench::harness {
 
-// Without nights on which the probe moved during all runs: such runs have no part in a comparison either.
+// Leaves out nights on which the probe moved during all runs: comparisons do not use such runs either.
 SessionLevels session_levels(const std::vector<SeriesHistory>& series);
 
 }  // namespace perfbench::harness

@@ -32,7 +32,7 @@ PairsLeft pairs_left(const std::vector<CellVerdict>& cells, const std::vector<st
 }
 
 double executions_a_pair(std::size_t executed, std::size_t kept) {
-  return static_cast<double>(executed + 1) / static_cast<double>(kept + 1);  // the next one is taken to count
+  return static_cast<double>(executed + 1) / static_cast<double>(kept + 1);  // the next one is assumed to count
 }
 
 AbProgress::AbProgress(std::FILE* out, SweepProgress::Style style, std::vector<std::size_t> looks)
@@ -107,7 +107,7 @@ class Comparison {
     return std::any_of(result_.cells.begin(), result_.cells.end(), [](const auto& cell) { return !cell.final; });
   }
 
-  // Significance that does not hold among all cells is worth another look where one is planned.
+  // Another look is used, if one is planned, for a significant result that does not survive among all cells.
   bool reopen() {
     auto controlled = result_.cells;
     control_cells(controlled, rule_.alpha);
@@ -123,8 +123,8 @@ class Comparison {
     return any_open();
   }
 
-  // One pair of each open cell. A cell whose earlier rounds had more pairs (a comparison that was cut off amid one)
-  // waits for the others.
+  // One pair of each open cell. A cell that is ahead of the others (after a comparison that was interrupted within a
+  // round) waits for them.
   void round() {
     std::size_t fewest = SIZE_MAX;
     for (std::size_t cell = 0; cell < cells_.size(); ++cell) {
@@ -141,7 +141,7 @@ class Comparison {
     if (hooks_.on_begin) hooks_.on_begin(pair);
     if (!execute(cells_[cell], pair)) {
       result_.cancelled = true;
-      return;  // half a pair is none
+      return;  // half a pair does not count
     }
     const auto spoiled = why_discarded(pair, rule_.spoil);
     pair.discard = spoiled.discard;
@@ -152,7 +152,7 @@ class Comparison {
     if (hooks_.on_end) hooks_.on_end(pair, result_.cells);
   }
 
-  // Whether nobody cancelled it.
+  // Returns false if it was cancelled.
   bool execute(const AbCell& cell, ExecutedPair& pair) {
     if (hooks_.cancelled()) return false;
     const auto is_cancelled = [&pair](Side side) { return pair.of(side).state == AttemptState::cancelled; };

@@ -1,5 +1,5 @@
-// What a comparison shows while it runs: a line a pair, or one that is rewritten on a terminal, with the time left,
-// should as many pairs be discarded as so far.
+// The progress display of a comparison: one line a pair, or a line that is rewritten on a terminal, with the remaining
+// time at the present rate of discarded pairs.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,14 @@
 namespace perfbench::harness {
 
 struct PairsLeft {
-  std::size_t to_next_look = 0;  // of all open cells, should no pair be discarded
-  std::size_t at_most = 0;       // should no cell be decided early
+  std::size_t to_next_look = 0;  // for all open cells, if no pair is discarded
+  std::size_t at_most = 0;       // if no cell is decided early
 };
 
 PairsLeft pairs_left(const std::vector<CellVerdict>& cells, const std::vector<std::size_t>& looks);
 
-// What it takes to have one pair that counts, as many having been executed and kept so far: 1 without a discarded one.
+// The number of pairs that must be executed for one that counts, given the numbers executed and kept so far: 1 if none
+// was discarded.
 double executions_a_pair(std::size_t executed, std::size_t kept);
 
 class AbProgress {
@@ -33,7 +34,7 @@ class AbProgress {
   void set_looks(std::vector<std::size_t> looks) { looks_ = std::move(looks); }
   void begin(const ExecutedPair& pair, const std::string& label, std::size_t cells);
   void end(const ExecutedPair& pair, const std::vector<CellVerdict>& cells);
-  void say(const reports::Plain& text);  // a line that stays
+  void say(const reports::Plain& text);  // prints a line that stays
 
  private:
   void rewrite(const reports::Plain& line);
@@ -48,29 +49,29 @@ class AbProgress {
   bool line_is_shown_ = false;
 };
 
-// Executes the pairs of a comparison: round after round over all cells that are still open, so that a slow drift of the
-// machine hits all of them alike, and within a pair in a random order (harness/stats/pairs.h). What a run is, where it
-// is kept and what is shown are the caller's.
+// Executes the pairs of a comparison: one round after another over all cells that are still open, so that a slow drift
+// of the machine affects all of them equally, and within a pair in a random order (harness/stats/pairs.h). The caller
+// decides what a run is, where it is stored and what is shown.
 struct AbHooks {
-  // Executes one side of a cell in a fresh process. A state of `cancelled` ends the comparison.
+  // Executes one side of a cell in a new process. The state `cancelled` ends the comparison.
   std::function<SideRun(const AbCell& cell, Side side)> run;
-  // Executes both sides in turns, of cells that are `in_turns`; `pair` has cell, number and first.
+  // Executes both sides in turns, for cells with `in_turns`; `pair` has cell, number and first.
   std::function<void(const AbCell& cell, ExecutedPair& pair)> run_in_turns;
-  std::function<void(const ExecutedPair& pair)> record;  // a pair that is complete; before the next one starts
-  std::function<bool()> cancelled;                       // looked at between two runs
-  // What is going on; all of them may be empty.
+  std::function<void(const ExecutedPair& pair)> record;  // called for a complete pair, before the next one starts
+  std::function<bool()> cancelled;                       // checked between two runs
+  // Progress; all of these may be empty.
   std::function<void(const ExecutedPair& pair)> on_begin;  // `pair` has cell, number and first
   std::function<void(const ExecutedPair& pair, const std::vector<CellVerdict>& cells)> on_end;
 };
 
 struct AbResult {
-  std::vector<ExecutedPair> pairs;  // by cell, then number; those given included
+  std::vector<ExecutedPair> pairs;  // by cell, then number, including those that were passed in
   std::vector<CellVerdict> cells;   // in the order of the cells
   bool cancelled = false;
 };
 
-// `done`: pairs of a comparison that was cut off, in the order executed. Verdicts are those after the last pair, with
-// control of false discoveries over all of them.
+// `done`: pairs of an interrupted comparison, in the order of execution. The verdicts are those after the last pair,
+// with control of false discoveries over all of them.
 AbResult run_pairs(const std::vector<AbCell>& cells, const AbRule& rule, std::uint64_t seed, const AbHooks& hooks,
                    std::vector<ExecutedPair> done = {});
 

@@ -34,7 +34,7 @@ std::string compiler_version() {
     const auto end = run_process({.command = {named.empty() ? "c++" : named, "--version"}});
     return end.output.substr(0, end.output.find('\n'));
   } catch (const LaunchError&) {
-    return "";  // configuring will say so
+    return "";  // the configure step will report it
   }
 }
 
@@ -101,7 +101,7 @@ class EngineBuild {
     const auto engine = engine_in(kept_);
     if (fs::exists(engine)) return engine;
     const BuildLock lock(kept_.string() + ".lock", short_commit(commit_), settings_);
-    if (fs::exists(engine)) return engine;  // by who held the lock
+    if (fs::exists(engine)) return engine;  // the previous owner of the lock built it
     if (settings_.say) settings_.say(fmt::format("building {} {}", short_commit(commit_), history_.subject(commit_)));
     build();
     keep(engine);
@@ -110,7 +110,7 @@ class EngineBuild {
 
  private:
   void build() {
-    fs::remove_all(source_);  // of a build that was killed
+    fs::remove_all(source_);  // left by a build that was killed
     fs::remove(log_);
     try {
       history_.check_out(commit_, source_);
@@ -125,7 +125,7 @@ class EngineBuild {
 
   void step(std::vector<std::string> command) {
     const auto shown = command[0] + " " + command[1];
-    // Trees of different commits lie in different folders; a compiler cache is not to care.
+    // Trees of different commits lie in different folders, which must not matter to a compiler cache.
     const std::map<std::string, std::string> environment{{"CCACHE_BASEDIR", source_.string()},
                                                          {"CCACHE_NOHASHDIR", "1"}};
     ProcessEnd end;
@@ -148,7 +148,7 @@ class EngineBuild {
                                  log_.string(), tail));
   }
 
-  // In one step, so that a folder which is there is whole.
+  // Atomic, so that an existing folder is always complete.
   void keep(const fs::path& engine) {
     const auto built = source_ / "build" / "engine" / "bin" / "perfbench-engine";
     if (!fs::exists(built)) fail("the build made no " + fs::relative(built, source_).string());

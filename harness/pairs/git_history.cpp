@@ -13,12 +13,11 @@ namespace perfbench::harness {
 namespace fs = std::filesystem;
 namespace {
 
-// What comes before the arguments of every call. The configuration of the repository is that of whoever made it, and
-// may name programs that git would run: to verify signatures, to watch files, as hooks and to fetch objects
-// (git-config(1)).
+// The arguments that begin every call. The configuration of the repository comes from its author and may name programs
+// that git would run: to verify signatures, to watch files, as hooks and to fetch objects (git-config(1)).
 std::vector<std::string> git_command(const fs::path& folder) {
   std::vector<std::string> command{"git"};
-  // The owner of the files may be another user than the one who measures (containers).
+  // The files may belong to another user than the one who measures (containers).
   for (const auto* setting : {"safe.directory=*", "log.showSignature=false", "core.fsmonitor=false",
                               "core.hooksPath=/dev/null", "core.pager=cat", "diff.external=", "protocol.allow=never"}) {
     command.insert(command.end(), {"-c", setting});
@@ -81,7 +80,8 @@ std::vector<std::string> GitHistory::first_parents(const std::string& good, cons
   const auto end = run_git(root_, {"rev-list", "--first-parent", "--reverse", bad, "^" + good});
   if (!end.succeeded()) throw InputError("[git] " + one_line(end.error_output));
   auto commits = lines_of(end.output);
-  // ^good also leaves out what good's other parents reach: what remains has to sit right on top of it.
+  // ^good also leaves out commits that only other parents of good reach, so the first remaining commit must be a child
+  // of good.
   const auto below = commits.empty() ? ProcessEnd{.exit_code = 1}
                                      : run_git(root_, {"rev-parse", "--verify", "--quiet", commits.front() + "^1"});
   if (!below.succeeded() || one_line(below.output) != good) {
@@ -94,8 +94,8 @@ std::vector<std::string> GitHistory::first_parents(const std::string& good, cons
 }
 
 void GitHistory::check_out(const std::string& commit, const fs::path& folder) const {
-  // A repository of its own that borrows this one's objects. `git clone --shared` would be that in one word, but starts
-  // a process that refuses the files of another owner whatever this one was told.
+  // A repository of its own that borrows the objects of this one. `git clone --shared` does the same, but it starts a
+  // process that refuses files of another owner whatever its parent was told.
   const auto objects = run_git(root_, {"rev-parse", "--git-path", "objects"});
   const auto made = run_git(root_, {"init", "--quiet", "--template=", folder.string()});
   if (!objects.succeeded() || !made.succeeded()) {

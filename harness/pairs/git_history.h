@@ -1,4 +1,4 @@
-// The few things asked of git, by argument vectors and never through a shell.
+// The few git commands that perfbench needs, with argument vectors and never through a shell.
 #pragma once
 
 #include <filesystem>
@@ -9,7 +9,7 @@ namespace perfbench::harness {
 
 class GitHistory {
  public:
-  // Throws InputError when `folder` is in no git repository, or there is no git.
+  // Throws InputError if `folder` is not in a git repository, or git is missing.
   explicit GitHistory(const std::filesystem::path& folder);
 
   const std::filesystem::path& root() const { return root_; }  // of the work tree
@@ -17,18 +17,18 @@ class GitHistory {
   std::string commit(const std::string& revision) const;
   // First line of its message.
   std::string subject(const std::string& commit) const;
-  // The commits after `good` up to `bad` along first parents, oldest first. Throws InputError when `good` is not among
-  // the first-parent ancestors of `bad`.
+  // The commits after `good` up to `bad` along first parents, oldest first. Throws InputError if `good` is not a
+  // first-parent ancestor of `bad`.
   std::vector<std::string> first_parents(const std::string& good, const std::string& bad) const;
-  // Its files in a new folder, a work tree that git knows the commit of. The repository itself is not changed. Throws
-  // std::runtime_error.
+  // Writes the files of the commit to a new folder, as a work tree in which git knows the commit. The repository itself
+  // is not changed. Throws std::runtime_error.
   void check_out(const std::string& commit, const std::filesystem::path& folder) const;
 
  private:
   std::filesystem::path root_;
 };
 
-// "1f7dcc9e": how commits are printed.
+// "1f7dcc9e", the printed form of a commit.
 std::string short_commit(const std::string& commit);
 
 }  // namespace perfbench::harness

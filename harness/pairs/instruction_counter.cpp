@@ -33,7 +33,7 @@ FileDescriptor open_counter(Inherit inherit) {
       syscall(SYS_perf_event_open, &attributes, kThisThread, kAnyCore, kNoGroup, PERF_FLAG_FD_CLOEXEC)));
 }
 
-// Nothing where the counter had to give way to others for part of the time.
+// nullopt if the counter had to yield to others for part of the time.
 std::optional<std::int64_t> read_counter(const FileDescriptor& fd) {
   std::array<std::uint64_t, 3> values{};  // count, time enabled, time running
   if (read(fd.get(), values.data(), sizeof values) != static_cast<ssize_t>(sizeof values)) return std::nullopt;
@@ -50,7 +50,7 @@ class HardwareCounter : public InstructionCounter {
 
   std::string unavailable() const override { return unavailable_; }
 
-  // Children that ended are counted by the descriptor they were inherited from, so each run has its own.
+  // Ended children are counted by the descriptor that they inherited, so each run has its own.
   void start() override {
     if (!unavailable_.empty()) return;
     all_ = open_counter(Inherit::own_thread_and_children);

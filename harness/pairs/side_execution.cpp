@@ -55,7 +55,7 @@ SideRun stored(const SideExecution& execution, Side side, const Executed& execut
   }
 }
 
-// Of a run that ended well.
+// The step times of a run that ended well.
 std::vector<double> step_times_of(const FinishedAttempt& attempt) {
   const auto evidence = read_run_directory(attempt.directory);
   return evidence ? step_times_s(evidence->steps) : std::vector<double>();
@@ -83,7 +83,7 @@ void execute_in_turns(const SideExecution& execution, const AbCell& cell, std::u
                     settings.cancel_fd = seat.cancel_fd;
                     settings.paused = seat.waited;
                     settings.on_start = seat.started;
-                    const auto counter = hardware_instruction_counter();  // of what this thread starts
+                    const auto counter = hardware_instruction_counter();  // counts all that this thread starts
                     executed[static_cast<std::size_t>(side)] = execute(cell.of(side), settings, *counter);
                   }};
   };
@@ -115,7 +115,7 @@ void execute_in_turns(const SideExecution& execution, const AbCell& cell, std::u
 
 namespace {
 
-constexpr std::int64_t kTracedSteps = 6;  // attribution takes the middle half
+constexpr std::int64_t kTracedSteps = 6;  // attribution uses the middle half
 
 Cell with_traced_steps(Cell cell) {
   cell.run.trace_steps = std::max(cell.run.trace_steps, kTracedSteps);

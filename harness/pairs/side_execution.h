@@ -1,4 +1,4 @@
-// Process runs of a side or of both in turns: executed, watched, taken into the store.
+// Process runs of one side, or of both in turns: executes, watches and stores them.
 #pragma once
 
 #include <array>
@@ -17,39 +17,39 @@ namespace perfbench::harness {
 
 struct SideExecution {
   Connection* db = nullptr;
-  ExecutionSettings settings = {};  // its engine is that of the side; its sweep is the comparison
+  ExecutionSettings settings = {};  // its engine is that of the side, its sweep is the comparison
   AbSide a = {};
   AbSide b = {};
-  std::array<std::string, 2> engines_sha256 = {};  // of the sides, as engine_sha256()
+  std::array<std::string, 2> engines_sha256 = {};  // of the two sides, as engine_sha256()
   InstructionCounter* instructions = nullptr;
 };
 
-// Throws InputError when what the side's engine wrote cannot be understood, StoreError, RunDirectoryError. `directory`
-// gets the run's, where it is wanted.
+// Throws InputError if the output of the side's engine cannot be understood, StoreError, RunDirectoryError. If
+// `directory` is given, it receives the run's.
 SideRun execute_side(const SideExecution& execution, const AbCell& cell, Side side,
                      std::filesystem::path* directory = nullptr);
 
-// Times of the steps of two runs that took turns, where both ended well.
+// The step times of two runs that took turns, if both ended well.
 struct StepsInTurns {
   std::vector<double> a_s;
   std::vector<double> b_s;
 };
 
-// Both runs of a pair, taking turns (turns.h): sets what it measured of either side. `seed` is that of the order within
-// each turn. `steps` gets the times of all steps, where they are wanted. Throws as execute_side, and std::system_error
-// where a FIFO cannot be made.
+// Executes both runs of a pair in turns (turns.h) and stores the measurements of both sides in it. `seed` decides the
+// order within each turn. If `steps` is given, it receives the times of all steps. Throws as execute_side, and
+// std::system_error if a FIFO cannot be made.
 void execute_in_turns(const SideExecution& execution, const AbCell& cell, std::uint64_t seed, ExecutedPair& pair,
                       StepsInTurns* steps = nullptr);
 
-// Where the difference of a cell is: one more run of each side, with traced steps, held against each other.
+// Explains the difference of a cell: one more run of each side with traced steps, and their comparison.
 struct TracedPair {
   std::optional<Attribution> attribution;
-  std::string problem;  // why there is none
+  std::string problem;  // why there is no trace
   bool cancelled = false;
 };
 
-// The runs are those of the cell with traced steps added: other runs, whose timed steps are of no comparison. They are
-// stored beside the others.
+// The runs are those of the cell with traced steps added. These are different runs, and their timed steps do not count
+// in any comparison. They are stored with the others.
 TracedPair trace_pair(const SideExecution& execution, const AbCell& cell);
 
 }  // namespace perfbench::harness

@@ -21,7 +21,7 @@ constexpr auto kLongestCheck = std::chrono::minutes(1);
 constexpr const char* kEngineName = "perfbench-engine";
 constexpr const char* kFaultyEngineName = "perfbench-engine-inject";
 
-// The engine that a path names; empty when it names none.
+// The engine at a path; empty if there is none.
 fs::path engine_at(const fs::path& path) {
   std::error_code ignored;
   if (fs::is_regular_file(path, ignored)) return access(path.c_str(), X_OK) == 0 ? path : fs::path();
@@ -43,7 +43,7 @@ std::string why_not(const Cell& cell) {
   return cell.excluded ? "excluded: " + *cell.excluded : *cell.infeasible;
 }
 
-// Asks the engine, which alone knows them, before anything runs.
+// Asks the engine, which alone knows its faults, before anything runs.
 void check_faults(const AbSide& side) {
   std::vector<std::string> arguments{"check"};
   arguments.insert(arguments.end(), side.engine_arguments.begin(), side.engine_arguments.end());
@@ -118,7 +118,7 @@ std::vector<AbCell> pair_cells(const Overrides& base, const AbSide& a, const AbS
   auto chosen = base;
   chosen.equal_runs = EqualRuns::keep;
   const auto cells_of = [&](const AbSide& side) {
-    Overrides overrides{.set = base.set, .equal_runs = EqualRuns::keep};  // --only speaks of the matrix's own values
+    Overrides overrides{.set = base.set, .equal_runs = EqualRuns::keep};  // --only refers to the matrix's own values
     overrides.set.insert(overrides.set.end(), side.set.begin(), side.set.end());
     return by_combination(expand_with(overrides).cells);
   };

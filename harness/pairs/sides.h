@@ -1,4 +1,4 @@
-// The two sides of a comparison as a person names them, and what each of them starts.
+// The two sides of a comparison as a user names them, and the engines that they start.
 #pragma once
 
 #include <filesystem>
@@ -16,30 +16,30 @@ namespace perfbench::harness {
 struct AbSide {
   std::string asked;  // "HEAD~1", "/opt/perfbench", "set:attention=flash", "current"
   SideKind kind = SideKind::current;
-  std::string commit = {};                         // of a revision, 40 digits
-  EngineProgram engine = {};                       // what is started; of a revision once it is built
+  std::string commit = {};                         // for a revision, 40 digits
+  EngineProgram engine = {};                       // the engine to start; for a revision once it is built
   std::vector<std::string> set = {};               // "attention=flash", for every cell
-  std::vector<std::string> engine_arguments = {};  // after those of every run (Launcher)
+  std::vector<std::string> engine_arguments = {};  // added after the arguments of every run (Launcher)
 };
 
-// What a comparison records of it. `sha256` is that of the engine's file (engine_sha256).
+// The record of a side in a comparison. `sha256` is that of the engine's file (engine_sha256).
 StoredSide record_of(const AbSide& side, Side name, const std::string& sha256);
 
-// perfbench-engine-inject beside `current_engine`, with these faults. Throws InputError when it is not there or does
+// perfbench-engine-inject beside `current_engine`, with these faults. Throws InputError if it does not exist or does
 // not know one of them.
 AbSide faulty_side(const std::vector<std::string>& faults, const std::filesystem::path& current_engine);
 
-// The faults that a command of an engine names, the words after each --inject.
+// The faults in an engine's command line: the words after each --inject.
 std::vector<std::string> injected_faults(const std::vector<std::string>& command);
 
-// What the text names, without building anything: "current"; "set:KEY=VALUE,..."; "inject:FAULT"; the path of a
-// perfbench-engine or of a folder with bin/perfbench-engine in it; else a revision, for `commit_of` to look up. Throws
-// InputError.
+// Interprets the text without building anything: "current"; "set:KEY=VALUE,..."; "inject:FAULT"; the path of a
+// perfbench-engine or of a folder that contains bin/perfbench-engine; otherwise a revision, which `commit_of` looks up.
+// Throws InputError.
 AbSide parse_side(const std::string& text, const std::filesystem::path& current_engine,
                   const std::function<std::string(const std::string& revision)>& commit_of);
 
-// The cells of the matrix under both sides' settings. `base` has the person's --only and --set; `expand_with` expands
-// the same matrix under other overrides. A cell that one side cannot have is not comparable; one that neither has is
+// The cells of the matrix under both sides' settings. `base` has the user's --only and --set; `expand_with` expands the
+// same matrix with other overrides. A cell that only one side can have is not comparable; one that neither can have is
 // left out.
 std::vector<AbCell> pair_cells(const Overrides& base, const AbSide& a, const AbSide& b,
                                const std::function<Expansion(const Overrides&)>& expand_with);

@@ -33,7 +33,7 @@ FileDescriptor make_fifo(const fs::path& file) {
 
 using Clock = std::chrono::steady_clock;
 
-// How long somebody waits, stopped and read by different threads.
+// A stopwatch for waiting that different threads stop and read.
 class WaitingTime {
  public:
   void begin() {
@@ -60,7 +60,7 @@ class WaitingTime {
   std::optional<Clock::time_point> since_;
 };
 
-// One run at the table.
+// One run that takes turns.
 class Chair {
  public:
   explicit Chair(const Player& player)
@@ -69,7 +69,7 @@ class Chair {
       go_.push_back(make_fifo(folder_.path() / spec::turn_go_file(rank)));
     }
   }
-  // Nobody is left waiting for a turn that never comes.
+  // Ends the run, so that it does not wait for a turn that never comes.
   ~Chair() { cancel(); }
   Chair(const Chair&) = delete;
   Chair& operator=(const Chair&) = delete;
@@ -111,9 +111,9 @@ class Chair {
     is_over_ = true;
   }
   bool is_over() const { return is_over_; }
-  // All its ranks wait for their turn.
+  // Whether all its ranks wait for their turn.
   bool waits() const { return !is_over_ && asked_ >= player_.ranks; }
-  // Whom to watch while the other steps, and since when it has been waiting.
+  // Watches this run while the other one steps, and knows since when it has been waiting.
   WaitingLoad& load() { return load_; }
   const WaitingLoad& load() const { return load_; }
   Clock::time_point waiting_since() const { return waiting_.since().value_or(Clock::now()); }
@@ -130,10 +130,10 @@ class Chair {
   WaitingLoad load_;
   Event cancel_;
   Event over_;
-  std::exception_ptr error_;  // of the thread, which has ended when it is read
+  std::exception_ptr error_;  // of the thread; read after it has ended
   std::int64_t asked_ = 0;
   bool is_over_ = false;
-  std::jthread thread_;  // last: it uses what is above
+  std::jthread thread_;  // declared last, because it uses the members above
 };
 
 class Table {
@@ -157,7 +157,7 @@ class Table {
   }
 
  private:
-  // While one steps, the other one's wait is watched.
+  // Watches the waiting run during the step of the other one.
   void step(Chair& seat, Chair& other) {
     if (seat.waits() && !cancelled_) {
       if (other.waits()) watch_from_ = other.waiting_since() + WaitingLoad::kWindDown;
@@ -169,14 +169,14 @@ class Table {
     other.load().end();
   }
 
-  // A run that has just stepped winds down first.
+  // A run that has just stepped first needs time to wind down.
   void watch_if_due(Chair& waiting) {
     if (!watch_from_ || Clock::now() < *watch_from_) return;
     watch_from_.reset();
     waiting.load().begin();
   }
 
-  // Until all its ranks wait for their turn, or it is over; cancelled, until it is over.
+  // Waits until all its ranks wait for their turn or the run is over. If cancelled, waits until it is over.
   void settle(Chair& seat, Chair* waiting = nullptr) {
     while ((!seat.waits() || cancelled_) && !seat.is_over()) {
       if (waiting != nullptr) watch_if_due(*waiting);
@@ -189,14 +189,14 @@ class Table {
     }
   }
 
-  // For poll(): -1 without a moment.
+  // For poll(): -1 if there is no such moment.
   static int milliseconds_until(const std::optional<Clock::time_point>& moment) {
     if (!moment) return -1;
     return static_cast<int>(
         std::max<std::int64_t>(0, std::chrono::ceil<std::chrono::milliseconds>(*moment - Clock::now()).count()));
   }
 
-  // A descriptor's byte reaches one reader only.
+  // Only one reader gets a byte of a descriptor.
   void pass_on_cancellation() {
     std::array<char, 128> consumed;  // one signalfd_siginfo, or the bytes of a pipe
     if (read(cancel_fd_, consumed.data(), consumed.size()) <= 0) return;
@@ -209,7 +209,7 @@ class Table {
   Chair second_;
   const int cancel_fd_;
   bool cancelled_ = false;
-  std::optional<Clock::time_point> watch_from_;  // when the watch of the one that waits is to begin
+  std::optional<Clock::time_point> watch_from_;  // when the watch of the waiting run begins
 };
 
 }  // namespace

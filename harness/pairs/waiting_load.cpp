@@ -5,7 +5,7 @@
 namespace perfbench::harness {
 namespace {
 
-constexpr std::size_t kWaitsPerWalk = 16;  // of the tree of processes, which changes seldom
+constexpr std::size_t kWaitsPerWalk = 16;  // the tree of processes rarely changes
 
 double seconds(std::chrono::nanoseconds time) {
   return std::chrono::duration<double>(time).count();

@@ -1,5 +1,5 @@
-// What a run that waits for its turn computes all the same: threads that go on in the other run's step slow that step
-// down, and their own work is in no step at all.
+// The work that a run does while it waits for its turn. Threads that keep running in the other run's step slow that
+// step down, and their own work appears in no step at all.
 #pragma once
 
 #include <sys/types.h>
@@ -15,23 +15,24 @@
 
 namespace perfbench::harness {
 
-// Watches the processes of one run. A wait is watched from kWindDown on: OpenMP's threads look for more work about
-// 0.1 ms before they sleep (harness/execute/launcher.cpp), and that is no work.
+// Watches the processes of one run. A wait is watched only after kWindDown: OpenMP's threads poll for about 0.1 ms
+// before they sleep (harness/execute/launcher.cpp), and that does not count as work.
 class WaitingLoad {
  public:
   static constexpr std::chrono::milliseconds kWindDown{1};
 
-  // The process below which the run's are (Watch::on_start). From any thread. Before that nothing is watched.
+  // The process below which the run's processes are (Watch::on_start). May be called from any thread. Before that,
+  // nothing is watched.
   void set_root(pid_t root) { root_ = root; }
   void begin();
-  // Does nothing where no begin() came before.
+  // Does nothing without a preceding begin().
   void end();
   WatchedWait watched() const { return watched_; }
 
  private:
   std::atomic<pid_t> root_{0};
   std::vector<pid_t> processes_;
-  std::size_t walks_due_ = 0;  // waits until the processes are listed anew
+  std::size_t walks_due_ = 0;  // number of waits until the processes are listed again
   std::map<pid_t, std::chrono::nanoseconds> before_;
   std::chrono::steady_clock::time_point since_;
   bool watching_ = false;

@@ -28,14 +28,15 @@ namespace perfbench::harness {
 namespace fs = std::filesystem;
 namespace {
 
-// The most bound the command line (relative names, far below ARG_MAX) and what one output file holds; below the fewest,
-// starting a process takes as long as its walks.
+// The largest number limits the command line (relative names, far below ARG_MAX) and the size of one output file. Below
+// the smallest number, starting a process takes as long as its walks.
 constexpr std::size_t kFewestRunsPerProcess = 64;
 constexpr std::size_t kMostRunsPerProcess = 1024;
 constexpr std::size_t kMostRunsWithTensors = 256;
 constexpr std::size_t kMostProcesses = 8;
-constexpr std::size_t kTurns = 4;  // of each worker at least, where there are enough runs: they end nearly together
-constexpr std::size_t kLongestWords = 500;  // of an engine that failed
+constexpr std::size_t kTurns =
+    4;  // processes for each worker, if there are enough runs: workers then end at about the same time
+constexpr std::size_t kLongestWords = 500;  // of the output of an engine that failed
 constexpr int kInputError = static_cast<int>(spec::EngineExit::input_error);
 
 void write_text(const fs::path& file, const std::string& text) {
@@ -60,8 +61,7 @@ class DrySession {
                                      most_groups_ ? kMostRunsPerProcess : kMostRunsWithTensors)),
         answered_(runs.size()) {}
 
-  // A descriptor's byte reaches one reader only, so this thread reads `cancel_fd` and passes the wish on to every
-  // worker.
+  // Only one reader gets a byte of a descriptor, so this thread reads `cancel_fd` and tells every worker.
   void ask_all(int cancel_fd) {
     const std::size_t chunks = (runs_.size() + runs_per_process_ - 1) / runs_per_process_;
     const std::size_t processes = std::min(chunks, processes_);
@@ -108,8 +108,8 @@ class DrySession {
     }
   }
 
-  // After a crash the run it crashed on is reported, and the rest asked again. After a limit, too, as long as each
-  // process gave some report.
+  // After a crash, the run that caused it is reported as failed, and the remaining runs are asked again. The same is
+  // done after a limit, as long as each process returned at least one report.
   void ask_range(std::size_t worker, std::size_t first, std::size_t end, int cancel_fd) {
     while (first < end) {
       const auto output = folder_.path() / ("output." + std::to_string(worker));
@@ -143,7 +143,7 @@ class DrySession {
     next_ = runs_.size();
   }
 
-  // One file: making one for each of a hundred thousand runs takes longer than to fill them.
+  // Writes a single file: making one for each of a hundred thousand runs takes longer than filling them.
   ProcessRequest request(std::size_t worker, std::size_t first, std::size_t end, const fs::path& output) const {
     std::string text;
     for (std::size_t i = first; i < end; ++i) text += spec::canonical_json(*runs_[i]) + "\n";
@@ -155,7 +155,7 @@ class DrySession {
     return request(arguments, output);
   }
 
-  // One of before --lines, asked in the way that every engine knows: it may name every tensor.
+  // For an engine from before --lines: uses options that every engine has, with which it may list every tensor.
   ProcessRequest request_of_older_engine(std::size_t worker, std::size_t first, std::size_t end,
                                          const fs::path& output) const {
     std::vector<std::string> arguments{"dry"};
@@ -174,7 +174,7 @@ class DrySession {
     return request;
   }
 
-  // The file holds standard output and error: reports are the lines that begin with '{'. Returns the index of the first
+  // The file holds standard output and error; reports are the lines that begin with '{'. Returns the index of the first
   // run without a report.
   std::size_t take_reports(const fs::path& output, std::size_t first, std::size_t end, std::string& last_words) {
     std::string text;
@@ -187,7 +187,7 @@ class DrySession {
       const auto newline = std::min(text.find('\n', begin), text.size());
       const auto line = std::string_view(text).substr(begin, newline - begin);
       begin = newline + 1;
-      // A report that a limit cut off is none.
+      // A report that a limit cut off does not count.
       if (!line.starts_with('{') || first == end || begin > text.size()) {
         last_words = line.substr(0, kLongestWords);
         continue;
@@ -239,10 +239,10 @@ class DrySession {
   std::atomic<bool> takes_lines_ = true;
   const std::function<void(DryAnswer)>& take_;
   const DryLimits limits_;
-  const std::size_t processes_;  // at most, at once
+  const std::size_t processes_;  // largest number at once
   const std::size_t runs_per_process_;
   std::vector<bool> answered_;  // by run
-  std::string hopeless_;        // why no more is asked
+  std::string hopeless_;        // why no more questions are asked
   TemporaryFolder folder_{"perfbench-plan"};
   std::atomic<std::size_t> next_ = 0;
   std::atomic<bool> cancelled_ = false;

@@ -22,7 +22,7 @@ auto cost(const Alternative& alternative) {
                     run.grad_accum);
 }
 
-// Those that could be counted.
+// The variants that could be counted.
 std::vector<Alternative> planned(const std::vector<Variant>& variants, const PlanRequest& request) {
   std::vector<Cell> cells;
   for (const auto& variant : variants) cells.push_back(variant.cell);
@@ -34,7 +34,8 @@ std::vector<Alternative> planned(const std::vector<Variant>& variants, const Pla
   return out;
 }
 
-// Options that by themselves take no less memory are in no pair: a hundred pairs of a large model take seconds.
+// Options that do not reduce memory on their own are left out of pairs, because a hundred pairs of a large model take
+// seconds.
 void keep_what_helps(std::vector<ChangeOption>& options, const std::vector<Alternative>& single,
                      const PlannedCell& cell) {
   std::set<std::size_t> useless;
@@ -46,7 +47,7 @@ void keep_what_helps(std::vector<ChangeOption>& options, const std::vector<Alter
   std::erase_if(options, [&](const ChangeOption&) { return useless.contains(index++); });
 }
 
-// Keeps those that fit, or what needs least.
+// Keeps those that fit or, if none does, the one that needs least.
 void sort_out(Explanation& explanation, std::vector<Alternative> tried) {
   explanation.tried += tried.size();
   for (auto& alternative : tried) {

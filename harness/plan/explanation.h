@@ -1,5 +1,5 @@
-// Why a cell takes the memory that it does, and what it could be instead: its own dry walk with every tensor, and those
-// of cells that differ from it in one thing (variants.h), or, where none of them fits, in two that each take less.
+// Explains the memory of a cell and finds alternatives: its own dry walk with every tensor, and walks of cells that
+// differ from it in one thing (variants.h) or, if none of them fits, in two that each reduce memory.
 #pragma once
 
 #include <cstddef>
@@ -11,22 +11,23 @@
 namespace perfbench::harness {
 
 struct Alternative {
-  std::vector<std::size_t> options;  // that were taken, of change_options()
-  PlannedCell planned;               // its label is what differs
+  std::vector<std::size_t> options;  // the options of change_options() that were applied
+  PlannedCell planned;               // its label names the differences
 };
 
 struct Explanation {
-  PlannedCell cell;  // with its tensors
-  // Of a cell that does not fit: those that do. Of one that does: policies that compute less again and still fit. Least
-  // first by: changes, devices, FLOPs of all devices, bytes that a device sends to others and to the host,
-  // microbatches.
+  PlannedCell cell;  // including its tensors
+  // For a cell that does not fit: alternatives that do. For a cell that fits: policies that recompute less and still
+  // fit. Sorted, ascending, by: changes, devices, FLOPs of all devices, bytes that a device sends to others and to the
+  // host, microbatches.
   std::vector<Alternative> alternatives;
-  std::optional<Alternative> smallest;  // of a cell that does not fit, where none does: which needs least
+  std::optional<Alternative>
+      smallest;  // for a cell that does not fit, if no alternative does: the one that needs least
   std::size_t tried = 0;
 };
 
-// As plan_cells(), whose request it takes; TensorList is of no meaning here. A cell that was not counted, or whose
-// device's memory is not known, has no alternatives.
+// Takes the request of plan_cells(); TensorList has no effect here. A cell that was not counted, or whose device has
+// unknown memory, has no alternatives.
 Explanation explain_cell(const Cell& cell, PlanRequest request);
 
 }  // namespace perfbench::harness

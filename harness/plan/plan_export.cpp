@@ -34,7 +34,7 @@ Json cell_json(const PlannedCell& planned) {
   out["peak_at"] = spec::fields_to_json(counts.peak_at, spec::Written::whole);
   out["peak"] = spec::fields_to_json(counts.peak, spec::Written::whole);
   out["flops"] = spec::fields_to_json(counts.flops, spec::Written::whole);
-  // Without the times that only a run has.
+  // Leaves out the times, which only a run has.
   out["traffic"] = spec::value_to_json(counts.traffic, spec::Written::canonical);
   if (!counts.stages.empty()) {
     out["rank"] = counts.rank;
@@ -47,7 +47,8 @@ Json cell_json(const PlannedCell& planned) {
   return out;
 }
 
-// As a part of the list of cells. A line break in text is escaped, so every one begins a line.
+// Indented as a part of the list of cells. A line break in text is escaped, so every line break starts a new line of
+// JSON.
 std::string indented(const Json& cell) {
   std::string out;
   for (const char c : reports::with_escapes(cell.dump(1, ' ', false, Json::error_handler_t::replace))) {
@@ -69,7 +70,7 @@ class CsvLine {
   std::string line_;
 };
 
-// One visitor gives the heading, the other the values, of the same field list.
+// One visitor writes the heading and another one the values, from the same field list.
 template <class T>
 void write_names(CsvLine& line, const std::string& prefix) {
   const T value{};

@@ -10,14 +10,14 @@
 
 namespace perfbench::harness {
 
-// Takes the text piece by piece: of a hundred thousand cells it is larger than they are.
+// Takes the text in pieces: for a hundred thousand cells it is larger than the cells themselves.
 using WritePlan = std::function<void(std::string_view)>;
 
 // {"matrix": ..., "cells": [{"cell", "axes", "run_id", "state", "reason", "devices", "parameters", "peak", "flops",
-// "traffic", "largest", ...}]}, amounts raw with the unit in the key. Counts are absent where there are none.
+// "traffic", "largest", ...}]}, with raw amounts and the unit in the key. Counts that do not exist are left out.
 void write_plan_json(const std::string& matrix, const std::vector<PlannedCell>& plan, const WritePlan& write);
 
-// One row a cell (RFC 4180), the same names; traffic as <axes>_sent_bytes ("fsdp", "dcn_dp", "dp+fsdp").
+// One row for each cell (RFC 4180) with the same names; traffic as <axes>_sent_bytes ("fsdp", "dcn_dp", "dp+fsdp").
 void write_plan_csv(const std::string& matrix, const std::vector<PlannedCell>& plan, const WritePlan& write);
 
 }  // namespace perfbench::harness

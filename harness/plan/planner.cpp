@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::size_t kLargestShown = 3;
 
-// MemTotal of /proc/meminfo, 0 where there is none.
+// MemTotal of /proc/meminfo, 0 if it is missing.
 std::int64_t installed_memory_bytes() {
   std::ifstream meminfo("/proc/meminfo");
   std::string key;
@@ -37,25 +37,25 @@ std::int64_t installed_memory_bytes() {
   return 0;
 }
 
-// What a run on this machine may hold: a container often less than is installed.
+// The memory that a run on this machine may use, which in a container is often less than is installed.
 std::int64_t machine_memory_bytes() {
   const auto installed = installed_memory_bytes();
   const auto limit = spec::cgroup_memory_limit_bytes();
-  if (!limit || *limit >= static_cast<double>(installed)) return installed;  // version 1 writes "none" as 2^63
+  if (!limit || *limit >= static_cast<double>(installed)) return installed;  // version 1 represents "none" as 2^63
   return static_cast<std::int64_t>(*limit);
 }
 
 struct Memory {
   std::int64_t bytes = 0;  // 0: unknown
   std::string owner;       // "h100", "memory_limit_bytes"
-  bool shared = false;     // by all ranks, of whom this is one's share
+  bool shared = false;     // shared by all ranks of the machine
 };
 
 class MemoryCheck {
  public:
   explicit MemoryCheck(const ModelCatalog& catalog) : catalog_(catalog), machine_bytes_(machine_memory_bytes()) {}
 
-  // What one device of the run may hold.
+  // The memory that one device of the run may use.
   Memory available(const spec::RunSpec& run) {
     Memory memory = of_hardware(run);
     if (run.memory_limit_bytes > 0 && (memory.bytes == 0 || run.memory_limit_bytes < memory.bytes)) {
@@ -66,10 +66,10 @@ class MemoryCheck {
 
  private:
   Memory of_hardware(const spec::RunSpec& run) {
-    // The memory of this machine's GPUs is known to the engine alone (planner.h).
+    // Only the engine knows the memory of this machine's GPUs (planner.h).
     if (run.hardware == "host" && run.device == spec::Device::cuda) return {};
     if (run.hardware == "host") {
-      // All ranks of a run on this machine share it.
+      // All ranks of a run on this machine share its memory.
       const auto ranks = run.mesh.devices();
       return {machine_bytes_ / ranks, fmt::format("this machine's share for one of {} ranks", ranks), true};
     }
@@ -98,7 +98,7 @@ std::string largest_text(const std::vector<spec::TensorGroup>& groups) {
   return out;
 }
 
-// Which of several stages it is that needs most.
+// Names the stage that needs most, if there are several.
 std::string worst_stage_text(const spec::DryCounts& counts) {
   for (const auto& stage : counts.stages) {
     if (stage.rank == counts.rank) return fmt::format(" in stage {} of {}", stage.stage, counts.stages.size());
@@ -124,7 +124,7 @@ void judge(PlannedCell& planned, const Memory& memory) {
                                reports::human_bytes(memory.bytes), largest_text(counts.largest));
 }
 
-// Decides what needs no counting. Returns whether the engine is to be asked.
+// Decides cells that need no counting. Returns whether the engine has to count the cell.
 bool needs_counting(PlannedCell& planned) {
   const Cell& cell = planned.cell;
   if (cell.excluded) {
@@ -141,7 +141,7 @@ bool needs_counting(PlannedCell& planned) {
 
 using Indices = std::vector<std::size_t>;  // of cells in a plan
 
-// The cells of `which`, those of equal counts together, in the order of the first of each.
+// The cells of `which` in groups with equal counts, in the order of the first cell of each group.
 std::vector<Indices> different_questions(const std::vector<PlannedCell>& plan, const Indices& which) {
   std::vector<std::string> asked(which.size());
   constexpr std::size_t kFewestOfAThread = 256;  // 10 ms
@@ -183,7 +183,7 @@ void count(std::vector<PlannedCell>& plan, const Indices& which, MemoryCheck& me
       request.cancel_fd, request.limits);
 }
 
-// Keeps the bf16 weights of those that may, to see whether they fit. Returns which.
+// Sets the runs that have the choice to keep their bf16 weights, to see whether they fit. Returns those cells.
 Indices keep_where_open(std::vector<PlannedCell>& plan, const Indices& which, MemoryCheck& memory) {
   Indices kept;
   for (const auto i : which) {
@@ -204,7 +204,8 @@ bool fits_with_kept_weights(const PlannedCell& planned) {
          planned.memory_needed_bytes <= room_for_kept_weights(planned.memory_available_bytes);
 }
 
-// Casts the weights of those that do not fit otherwise, and says why of all. Returns which have to be counted again.
+// Returns to cast weights where kept ones do not fit, and records the reason for all cells. Returns the cells that have
+// to be counted again.
 Indices cast_where_kept_do_not_fit(std::vector<PlannedCell>& plan, const Indices& kept, MemoryCheck& memory) {
   Indices again;
   for (const auto i : kept) {
@@ -273,7 +274,7 @@ std::optional<std::string> not_runnable_here(const PlannedCell& planned, const s
                        reports::human_bytes(spec::needed_bytes(*planned.counts)), machine.gpu_model,
                        reports::human_bytes(machine.gpu_memory_bytes));
   }
-  // The plan of hardware: host has already been held against this machine.
+  // The plan for hardware: host already used the limits of this machine.
   if (run.hardware == "host" || !planned.counts || machine.memory_bytes == 0) return std::nullopt;
   const auto ranks = run.mesh.devices();
   const auto needed = needed_by_all(run, *planned.counts) / ranks;

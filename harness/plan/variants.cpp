@@ -31,7 +31,7 @@ void add_policies(const RunSpec& run, std::vector<ChangeOption>& out) {
   }
 }
 
-// The run's own plan, with what it keeps on the device in host memory.
+// The run's own policy, with everything that it keeps on the device moved to host memory.
 void add_offload(const RunSpec& run, std::vector<ChangeOption>& out) {
   const auto now = spec::resolve_remat(run);
   std::map<std::string, spec::SavePlace> places;
@@ -61,8 +61,8 @@ void add_microbatches(const RunSpec& run, std::vector<ChangeOption>& out) {
   if (sequences > last) add(sequences);
 }
 
-// As many microbatches as leave each as large as it was, where the sequences of a rank can be divided so, else the next
-// fewer that can.
+// As many microbatches as needed to keep their size if the sequences of a rank can be divided so, otherwise the next
+// smaller possible number.
 void keep_microbatch(RunSpec& changed, std::int64_t microbatch) {
   const auto sequences = changed.sequences_per_rank();
   auto count = std::max<std::int64_t>(sequences / microbatch, 1);
@@ -70,7 +70,7 @@ void keep_microbatch(RunSpec& changed, std::int64_t microbatch) {
   changed.grad_accum = count;
 }
 
-// From one axis of a level to another.
+// Moves devices from one axis of a level to another.
 void add_exchange(MeshAxes spec::MeshSpec::*level, std::int64_t MeshAxes::*from, std::int64_t MeshAxes::*to,
                   const RunSpec& run, std::vector<ChangeOption>& out) {
   for (const auto factor : kFactors) {
@@ -95,7 +95,7 @@ void add_devices(const RunSpec& run, std::int64_t devices_per_node, std::vector<
   }
 }
 
-// As a matrix has it: "{layer_input: offload, out_proj: offload}".
+// In the form of a matrix: "{layer_input: offload, out_proj: offload}".
 std::string places_text(const std::map<std::string, spec::SavePlace>& places) {
   std::string out;
   for (const auto& [name, place] : places) {
@@ -104,7 +104,7 @@ std::string places_text(const std::map<std::string, spec::SavePlace>& places) {
   return "{" + out + "}";
 }
 
-// What differs, by the names that a matrix has for it.
+// The differences, by the names that a matrix uses.
 std::vector<std::pair<std::string, std::string>> differences(const RunSpec& before, const RunSpec& after) {
   std::vector<std::pair<std::string, std::string>> out;
   const auto number = [&out](const std::string& name, std::int64_t was, std::int64_t is) {
@@ -177,7 +177,7 @@ std::vector<ChangeOption> change_options(const RunSpec& run, std::int64_t device
   }
   add_exchange(&spec::MeshSpec::ici, &MeshAxes::fsdp, &MeshAxes::tp, run, out);
   add_devices(run, devices_per_node, out);
-  // After the mesh, which decides how many sequences a rank has.
+  // Comes after the mesh, which decides how many sequences a rank has.
   add_microbatches(run, out);
   return out;
 }

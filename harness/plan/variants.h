@@ -1,4 +1,4 @@
-// Runs that are like another but for what decides its memory: what a cell that does not fit could be instead.
+// Runs that differ from another one only in settings that decide its memory: alternatives to a cell that does not fit.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace perfbench::harness {
 
-// One thing to change. Options of one kind exclude each other: a variant has at most one of each.
+// A single change. Options of one kind exclude each other: a variant has at most one of each kind.
 struct ChangeOption {
   enum class Kind { remat, prefetch, microbatch, mesh };
 
@@ -20,23 +20,26 @@ struct ChangeOption {
   std::function<void(spec::RunSpec&)> apply;
 };
 
-// What can be changed of `run`:
-//   remat       every shipped policy whose plan is another, and this run's with all that it keeps in host memory
-//   prefetch    fsdp_prefetch 0, where layers are gathered ahead
-//   microbatch  grad_accum times 2, 4, 8 ..., and as many as there are sequences
-//   mesh        more fsdp in place of dp, tp in place of fsdp (inside a node), and fsdp times 2, 4, 8 with as many more
-//               devices: inside a node as long as it has `devices_per_node` (0: any number), else across nodes.
-// The global batch stays, and the microbatch where it can: grad_accum follows the mesh.
+// Possible changes of `run`:
+//     remat       every shipped policy with another plan, and this run's policy with everything that it keeps in host
+//   memory
+//     prefetch    fsdp_prefetch 0, where layers are gathered ahead
+//     microbatch  grad_accum times 2, 4, 8 ..., up to the number of sequences
+//     mesh        more fsdp in place of dp, tp in place of fsdp (inside a node), and fsdp times 2, 4, 8 with as many
+//   more
+//                             devices: inside a node as long as it has `devices_per_node` (0: any number), else across
+//               nodes.
+// The global batch stays, and so does the microbatch where possible: grad_accum follows the mesh.
 std::vector<ChangeOption> change_options(const spec::RunSpec& run, std::int64_t devices_per_node);
 
-// A cell that differs from another in so many options. Its axes are the keys that differ, with the values of this one,
-// and its label is made of them.
+// A cell that differs from another one in these options. Its axes are the keys that differ, with their new values, and
+// its label is made of them.
 struct Variant {
-  std::vector<std::size_t> options;  // by their indices
+  std::vector<std::size_t> options;  // indices of the options
   Cell cell;
 };
 
-// Every combination of `changes` options of different kinds that is a sound run which the engine has kernels for.
+// Every combination of `changes` options of different kinds that is a valid run for which the engine has kernels.
 std::vector<Variant> variants(const Cell& cell, const std::vector<ChangeOption>& options, std::size_t changes);
 
 }  // namespace perfbench::harness

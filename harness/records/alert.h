@@ -1,5 +1,5 @@
-// An alert: a finding (harness/records/finding.h) that is kept, and what people made of it. What may become of one is
-// alert_rules.h, where they are kept is alert_ledger.h.
+// An alert: a finding (harness/records/finding.h) that is kept, and the decisions that people made about it.
+// alert_rules.h has the allowed changes of state, alert_ledger.h the storage.
 #pragma once
 
 #include <array>
@@ -13,12 +13,12 @@
 
 namespace perfbench::harness {
 
-// open and acknowledged alerts are live; the others are closed, each with its own meaning for what is found later
+// open and acknowledged alerts are live. The others are closed, and each state has its own effect on later findings
 // (alert_rules.h).
 enum class AlertState { open, acknowledged, fixed, wont_fix, environment, invalid };
 
 struct AlertEvent {
-  std::optional<AlertState> from;  // nothing: it was opened
+  std::optional<AlertState> from;  // nullopt: the event opened the alert
   AlertState to = AlertState::open;
   std::string author;
   std::string reason;
@@ -38,8 +38,8 @@ struct AlertEvent {
 struct Alert {
   std::string alert_id;  // 12 hex digits, the same in every database
   Finding finding;
-  std::string reopens = {};             // alert_id of the fixed one that came back
-  std::vector<AlertEvent> events = {};  // oldest first; the first opened it
+  std::string reopens = {};             // alert_id of the fixed alert that came back
+  std::vector<AlertEvent> events = {};  // oldest first; the first event opened it
 
   AlertState state() const { return events.back().to; }
 

@@ -1,4 +1,4 @@
-// What names an attempt in every database, where its key names it in one.
+// The name of an attempt, valid in every database; its key is valid in only one.
 #pragma once
 
 #include <cstdint>

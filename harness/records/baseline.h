@@ -14,7 +14,7 @@ namespace perfbench::harness {
 
 enum class BaselineKind { anchor, rolling, published, other_binary };
 
-// A number from elsewhere.
+// A number from outside the store.
 struct BaselineValue {
   std::string subject;  // a run id, or the label of a cell
   std::string metric;
@@ -31,18 +31,18 @@ struct BaselineValue {
 };
 
 struct Baseline {
-  std::int64_t key = 0;  // given by the ledger
+  std::int64_t key = 0;  // assigned by the ledger
   std::string name;
   BaselineKind kind = BaselineKind::anchor;
   std::string author;
   std::string reason;
   std::string created_utc;
   std::string expires_utc = {};  // empty: never
-  std::string source;            // what it was taken from: "sweep ...", a file, "published:..."
+  std::string source;            // the origin of the values: "sweep ...", a file, "published:..."
   std::vector<std::int64_t> attempt_keys = {};
-  std::vector<BaselineValue> values = {};  // several of one subject and metric: one per process run
+  std::vector<BaselineValue> values = {};  // one value for each process run, so a subject and metric may have several
 
-  // What means the same in every database.
+  // The fields that have the same meaning in every database.
   template <class Self, class F>
   static void fields(Self& self, F&& f) {
     using spec::Field;

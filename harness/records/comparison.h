@@ -1,4 +1,4 @@
-// Comparisons in pairs as rows: what the ledger keeps of them and an export carries, with attempts by their names.
+// Comparisons in pairs as rows, as the ledger stores them and an export contains them. Attempts are given by name.
 #pragma once
 
 #include <array>
@@ -16,15 +16,15 @@
 
 namespace perfbench::harness {
 
-// current: this perfbench's own engine, without further settings.
-// fault: the same engine with a fault (engine/faults/faults.h), to see whether a comparison finds it.
+// current: this perfbench's own engine, without more settings. fault: the same engine with an injected fault
+// (engine/faults/faults.h), to test whether a comparison finds it.
 enum class SideKind { current, settings, binary, revision, fault };
 
-enum class AbPurpose { compare, bisect, confirm, creep, selftest };  // creep: of a night, with its control
+enum class AbPurpose { compare, bisect, confirm, creep, selftest };  // creep: compares a night with its control
 
-// "set:attention=flash,remat=none": how a side of settings is named.
+// The prefix in the name of a side with settings, "set:attention=flash,remat=none".
 inline constexpr std::string_view kSetPrefix = "set:";
-// "attention=flash", "remat=none". Throws InputError where one of them is empty.
+// Returns "attention=flash", "remat=none". Throws InputError if one of them is empty.
 std::vector<std::string> side_settings(const std::string& asked);
 
 struct StoredSide {
@@ -95,7 +95,7 @@ struct PairOfAttempts {
   }
 };
 
-// Of a pair whose two runs took turns.
+// For a pair whose two runs took turns.
 struct StoredTurns {
   std::int64_t cell_index = 0;
   std::int64_t pair = 1;
@@ -112,7 +112,7 @@ struct StoredTurns {
   }
 };
 
-// What was seen of either run of such a pair while the other one stepped.
+// Observations of one run of such a pair while the other one stepped.
 struct StoredTurnCheck {
   std::int64_t cell_index = 0;
   std::int64_t pair = 1;
@@ -138,7 +138,7 @@ struct StoredTurnCheck {
   }
 };
 
-// CellVerdict on one metric, or ('') on the cell as a whole.
+// CellVerdict of one metric, or ('') of the cell as a whole.
 struct StoredVerdict {
   std::string cell;
   std::int64_t cell_index = 0;
@@ -187,15 +187,15 @@ struct StoredComparison {
   AbPurpose purpose = AbPurpose::compare;
   std::string matrix;
   std::string settings;
-  std::int64_t seed = 0;  // its 64 bits
+  std::int64_t seed = 0;  // the 64 bits of the seed
   std::string started_utc;
-  std::string finished_utc;  // empty: cut off, or under way
+  std::string finished_utc;  // empty: it was interrupted, or is still running
   std::vector<StoredSide> sides = {};
   std::vector<PairOfAttempts> pairs = {};
   std::vector<StoredTurns> turns = {};
   std::vector<StoredTurnCheck> turn_checks = {};
   std::vector<StoredVerdict> verdicts = {};
-  std::int64_t key = 0;  // in the store that it was read from: no part of it
+  std::int64_t key = 0;  // key in the store from which it was read; not part of the record
 
   template <class Self, class F>
   static void fields(Self& self, F&& f) {
@@ -215,13 +215,13 @@ struct StoredComparison {
   }
 };
 
-// One that is under way.
+// A comparison that is running.
 struct ComparisonRecord {
-  std::int64_t key = 0;       // given by the store
-  std::string comparison_id;  // also the sweep of its attempts
+  std::int64_t key = 0;       // assigned by the store
+  std::string comparison_id;  // also the sweep id of its attempts
   AbPurpose purpose = AbPurpose::compare;
   std::string matrix;
-  std::string settings;  // what has to be equal for a comparison to be continued: cells, rule, sides
+  std::string settings;  // cells, rule and sides: they must be equal for a comparison to be continued
   std::uint64_t seed = 0;
   StoredSide a{.side = Side::a};
   StoredSide b{.side = Side::b};

@@ -1,4 +1,4 @@
-// What a comparison of two sides is made of: process runs, two to a pair.
+// The data of a comparison of two sides: process runs in pairs.
 #pragma once
 
 #include <algorithm>
@@ -18,45 +18,46 @@ namespace perfbench::harness {
 
 // One cell of the matrix as each side runs it.
 struct AbCell {
-  std::string label;  // as the matrix names it, without what a side sets
+  std::string label;  // the matrix's label, without settings of a side
   Cell a;
   Cell b;
-  std::optional<std::string> not_comparable;    // why no pair of it can run
-  bool in_turns = false;                        // the two runs of a pair take turns (turns.h)
-  std::string apart_because = {};               // else: why they follow each other
+  std::optional<std::string> not_comparable;    // why its pairs cannot run
+  bool in_turns = false;                        // whether the two runs of a pair take turns (turns.h)
+  std::string apart_because = {};               // otherwise: why they run one after the other
   std::string plan = {};                        // how its pairs and turns were planned (--detect), for its notes
-  std::optional<std::string> not_planned = {};  // why none of them are run
+  std::optional<std::string> not_planned = {};  // why none of its pairs runs
 
   const Cell& of(Side side) const { return side == Side::a ? a : b; }
   Cell& of(Side side) { return side == Side::a ? a : b; }
 };
 
-// What others took from the cores while something of ours ran.
+// Core time that other processes took while something of ours ran.
 struct ForeignLoad {
-  double steal_fraction = 0;    // of the time of our cores, taken by the hypervisor
-  double foreign_fraction = 0;  // of the time of our cores, used by others
-  std::string busiest;          // "ninja (pid 812) on 0.90 cores", of those still alive; empty: none stands out
+  double steal_fraction = 0;    // share of our cores' time that the hypervisor took
+  double foreign_fraction = 0;  // share of our cores' time that other processes used
+  std::string busiest;  // "ninja (pid 812) on 0.90 cores", among processes that still exist; empty: none stands out
 };
 
-// Of the steps of the other run, as far as they were watched. Both are 0 where none was.
+// Activity of a run during the steps of the other run, as far as they were watched. Both are 0 if no step was watched.
 struct WatchedWait {
   double cpu_s = 0;   // processor time of all its threads
-  double wall_s = 0;  // of the steps that were watched
+  double wall_s = 0;  // duration of the steps that were watched
 
   WatchedWait& operator+=(const WatchedWait& other);
 };
 
-// Of a core, a fraction: 1 is one thread that never rests. Nothing where less than kFewestWatchedSeconds were watched.
+// The number of cores in use: 1 is one thread that never rests. nullopt if less than kFewestWatchedSeconds were
+// watched.
 inline constexpr double kFewestWatchedSeconds = 0.01;
 std::optional<double> cores_while_waiting(const WatchedWait& wait);
 
 struct SideRun {
-  std::int64_t attempt_key = 0;  // in the store
+  std::int64_t attempt_key = 0;  // key in the store
   AttemptState state = AttemptState::ok;
-  std::string reason;                     // of a state that is not ok
-  std::map<std::string, double> metrics;  // of the metric catalog
+  std::string reason;                     // for a state other than ok
+  std::map<std::string, double> metrics;  // by name in the metric catalog
   ForeignLoad load;                       // while it ran
-  WatchedWait waits = {};                 // of a pair in turns: what it computed while the other side stepped
+  WatchedWait waits = {};                 // in a pair in turns: what it computed while the other side stepped
   std::optional<std::int64_t> instructions;
   std::int64_t wall_ns = 0;
 };
@@ -66,24 +67,24 @@ enum class Discard { none, failed, quarantined, steal, foreign_load, probe_moved
 
 struct ExecutedPair {
   std::size_t cell = 0;    // index
-  std::size_t number = 1;  // of this cell's pairs, counted from 1, discarded ones too
-  Side first = Side::a;    // of a pair in turns: to start
+  std::size_t number = 1;  // among this cell's pairs, counted from 1, including discarded ones
+  Side first = Side::a;    // in a pair in turns: the side that was started first
   bool in_turns = false;
   std::optional<double> step_log_ratio = {};    // in turns: ln(B / A) of the step time (harness/stats/pairs.h)
-  std::optional<double> order_log_effect = {};  // the same file
+  std::optional<double> order_log_effect = {};  // see harness/stats/pairs.h
   SideRun a;
   SideRun b;
   Discard discard = Discard::none;
-  std::string discarded;  // the same as a sentence
+  std::string discarded;  // the same reason as a sentence
 
   const SideRun& of(Side side) const { return side == Side::a ? a : b; }
   SideRun& of(Side side) { return side == Side::a ? a : b; }
   bool kept() const { return discard == Discard::none; }
-  // How long the pair took: in turns both runs are alive at once, else one follows the other.
+  // Duration of the pair: in turns both runs are alive at once, otherwise one follows the other.
   std::int64_t wall_ns() const { return in_turns ? std::max(a.wall_ns, b.wall_ns) : a.wall_ns + b.wall_ns; }
 };
 
-// Neither an outcome of measuring (ok) nor of circumstances (quarantined, cancelled): the engine did not finish.
+// The engine did not finish. Quarantined and cancelled runs are not failures, because circumstances caused them.
 inline bool is_failed_run(const SideRun& run) {
   return run.state != AttemptState::ok && run.state != AttemptState::quarantined &&
          run.state != AttemptState::cancelled;

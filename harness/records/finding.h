@@ -1,5 +1,5 @@
-// A finding: one series that changed, with everything its reader needs to act on it. What becomes of one that is kept
-// is an alert (harness/records/alert.h).
+// A finding: one series that changed, with all that its reader needs to act on it. A finding that is kept becomes an
+// alert (harness/records/alert.h).
 #pragma once
 
 #include <array>
@@ -16,7 +16,8 @@
 
 namespace perfbench::harness {
 
-// What changed. Everything but an improvement is bad; `environment` is a change of the machine and not of the code.
+// The kind of change. All kinds except an improvement are bad; `environment` is a change of the machine and not of the
+// code.
 enum class FindingKind { regression, improvement, vanished_cell, loss, memory, startup, environment };
 
 struct SeriesId {
@@ -24,7 +25,7 @@ struct SeriesId {
   std::string cell;  // label
   std::string run_id;
   std::string metric;
-  std::string machine;  // its class (harness/evidence/environment_rows.h)
+  std::string machine;  // machine class (harness/evidence/environment_rows.h)
 
   template <class Self, class F>
   static void fields(Self& self, F&& f) {
@@ -54,11 +55,11 @@ struct NightId {
   }
 };
 
-// Part of the difference of a step's time.
+// Part of the difference in step time.
 struct AttributionLine {
   std::string name;  // "gemm", "all_reduce dp"
-  double ns = 0;     // more (or less) of it in a step
-  double share = 0;  // of the whole difference, a fraction
+  double ns = 0;     // additional time in a step, negative for less
+  double share = 0;  // as a fraction of the whole difference
 
   template <class Self, class F>
   static void fields(Self& self, F&& f) {
@@ -70,20 +71,20 @@ struct AttributionLine {
   }
 };
 
-// What was found. Ratios are tonight / before.
+// A change that was found. Ratios are tonight / before.
 struct Finding {
   SeriesId series;
   FindingKind kind = FindingKind::regression;
-  std::optional<double> ratio;                          // nothing for a vanished cell
-  std::optional<double> ratio_low;                      // 95 % interval
-  std::optional<double> ratio_high;                     //
-  NightId last_good;                                    // the two ends of the commit range
-  NightId first_bad;                                    // of a vanished cell: the first night without it
+  std::optional<double> ratio;                          // nullopt for a vanished cell
+  std::optional<double> ratio_low;                      // 95 % interval, lower end
+  std::optional<double> ratio_high;                     // 95 % interval, upper end
+  NightId last_good;                                    // commit range: its start, and its end in first_bad
+  NightId first_bad;                                    // for a vanished cell: the first night without it
   std::string seen_utc;                                 // start of the newest night that shows it
-  std::string detail;                                   // a sentence for a person
+  std::string detail;                                   // a sentence for the reader
   std::vector<spec::FieldDifference> environment = {};  // facts that changed from last_good to first_bad
   std::vector<AttributionLine> attribution = {};        // largest first
-  std::vector<std::string> confirmation = {};           // ids of the A/B comparisons that confirmed it
+  std::vector<std::string> confirmation = {};           // ids of the paired comparisons that confirmed it
 
   template <class Self, class F>
   static void fields(Self& self, F&& f) {
@@ -104,8 +105,8 @@ struct Finding {
 };
 
 double size_of(const Finding& finding);  // |ln ratio|; 0 without a ratio
-bool is_bad(FindingKind kind);           // anything but an improvement
-// What it is when this metric of the catalog gets worse: memory, loss, start-up, else a regression.
+bool is_bad(FindingKind kind);           // every kind except an improvement
+// The kind of a finding in which this metric gets worse: memory, loss or start-up, otherwise a regression.
 FindingKind bad_kind_of(std::string_view metric);
 
 }  // namespace perfbench::harness

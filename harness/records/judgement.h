@@ -1,4 +1,4 @@
-// What a verdict was given by, as sentences that were written down when it was.
+// The basis of a verdict, as sentences that were written down when the verdict was given.
 #pragma once
 
 #include <array>
@@ -15,18 +15,18 @@ namespace perfbench::harness {
 enum class JudgementKind { pairs, baseline, night };
 
 enum class LedgerPart {
-  rule,       // level, margin, what is left out
-  reference,  // what was compared with: sides, a baseline, the control
-  nights,     // which nights or sessions it is from
-  look,       // at which look it was decided
+  rule,       // level, margin, and what is left out
+  reference,  // the reference of the comparison: sides, a baseline, the control
+  nights,     // the nights or sessions on which it is based
+  look,       // the look at which it was decided
   answer,     // the verdict with its reason
-  note,       // what else was said
-  alert,      // id of the alert that it opened or went on with
+  note,       // other remarks
+  alert,      // id of the alert that it opened or continued
 };
 
 struct LedgerLine {
-  std::string cell;    // label; empty: of all
-  std::string metric;  // empty: of the cell as a whole
+  std::string cell;    // label; empty: all cells
+  std::string metric;  // empty: the cell as a whole
   LedgerPart part = LedgerPart::rule;
   std::string text;
 
@@ -41,7 +41,7 @@ struct LedgerLine {
 };
 
 struct Judgement {
-  std::string judgement_id;  // of a comparison in pairs its id, of a night its sweep
+  std::string judgement_id;  // the id of a comparison in pairs, or the sweep of a night
   JudgementKind kind = JudgementKind::pairs;
   std::string matrix;
   std::string made_utc;

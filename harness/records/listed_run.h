@@ -1,4 +1,4 @@
-// A run as a list has it, and which of them may be wanted.
+// A run as a list shows it, and a filter for runs.
 #pragma once
 
 #include <cstdint>
@@ -17,28 +17,28 @@ namespace perfbench::harness {
 struct ListedRun {
   std::string run_id;
   std::int64_t attempts = 0;
-  std::int64_t finished = 0;  // of them, state ok
+  std::int64_t finished = 0;  // attempts with state ok
   std::string matrix;
   std::string cell;
   std::map<std::string, std::string> axes;
-  AttemptState state = AttemptState::ok;  // ok if any of them is, else of the newest
-  std::string started_utc;                // of the newest
+  AttemptState state = AttemptState::ok;  // ok if any attempt is ok, otherwise the state of the newest
+  std::string started_utc;                // of the newest attempt
   Subject subject;
-  std::string git_commit;                // of the newest that has an environment; empty: none has
-  std::string machine;                   // its machine_class (environment_rows.h); empty: none has
-  std::optional<double> step_time_s;     // median of the finished attempts' step_time_s
+  std::string git_commit;                // of the newest attempt with an environment; empty: none has one
+  std::string machine;                   // its machine_class (environment_rows.h); empty: unknown
+  std::optional<double> step_time_s;     // median step_time_s of the finished attempts
   std::string sweep_id;                  // empty: outside a sweep
-  SweepKind kind = SweepKind::imported;  // of the sweep
-  std::vector<std::string> tags;         // of the run and of these attempts, by name
+  SweepKind kind = SweepKind::imported;  // kind of the sweep
+  std::vector<std::string> tags;         // tags of the run and of these attempts, by name
 };
 
-// Which runs may be wanted, by a part of what they are, so that not all have to be read for a few. Each is asked with
-// that part alone, the rest as it is made; an empty one wants all.
+// Preselects runs by some of their fields, so that a query reads few of them. Each predicate sees only its fields; the
+// rest has default values. An empty predicate accepts all runs.
 struct RunFilter {
   using MayBe = std::function<bool(const ListedRun&)>;
   MayBe cell;         // run_id, matrix, cell, axes
-  MayBe sweep;        // sweep_id, kind; started_utc: of its first attempt, no run of it is earlier
-  MayBe environment;  // git_commit, machine, both of one environment, or empty
+  MayBe sweep;        // sweep_id, kind, and started_utc of the sweep's first attempt (no run of it is earlier)
+  MayBe environment;  // git_commit and machine, both from one environment, or empty
   MayBe all_ok;       // finished and attempts are equal, state is ok
   MayBe untagged;     // tags are empty
 };

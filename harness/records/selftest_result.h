@@ -1,4 +1,4 @@
-// One row of what `perfbench selftest` measured.
+// One measurement of `perfbench selftest`.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@ namespace perfbench::harness {
 
 enum class SelftestKind { aa, equivalence, power, false_alarms, delay };
 
-// What a goal is held to: the measured value, or the upper end of its 95 % interval.
+// The number that has to meet the goal: the measured value, or the upper end of its 95 % interval.
 enum class GoalRule { value_at_least, value_at_most, high_at_most };
 
 struct SelftestGoal {
@@ -31,7 +31,7 @@ struct SelftestResult {
   std::optional<SelftestGoal> goal;
 };
 
-// The row of a rate.
+// The result row of a rate.
 inline SelftestResult rate_row(SelftestKind kind, std::string noise, std::string measure, const Proportion& rate,
                                const std::optional<SelftestGoal>& goal = {}) {
   return {.kind = kind,
@@ -43,7 +43,7 @@ inline SelftestResult rate_row(SelftestKind kind, std::string noise, std::string
           .goal = goal};
 }
 
-// Nothing without a goal.
+// nullopt without a goal.
 inline std::optional<bool> goal_met(const SelftestResult& result) {
   if (!result.goal) return std::nullopt;
   switch (result.goal->rule) {

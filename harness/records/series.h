@@ -1,5 +1,5 @@
-// What the nights of a store say about each cell: one value a night, machine and subject. A series goes on across
-// subjects, because it shows what each night's engine did; a value is of one.
+// The values of each cell over the nights of a store: one for each night, machine and subject. A series continues
+// across subjects, because it shows the effect of each night's engine, but a single value belongs to one subject.
 #pragma once
 
 #include <cstddef>
@@ -16,27 +16,28 @@ namespace perfbench::harness {
 
 struct NightPoint {
   NightId night;
-  std::int64_t started_s = 0;              // of the night, since 1970
-  std::int64_t sweep_key = 0;              // of the night in this store: orders those of one second
-  std::string only;                        // AttemptRecord::only
-  std::string machine;                     // machine_class (harness/evidence/environment_rows.h)
-  std::shared_ptr<const Subject> subject;  // never null of a store
-  std::shared_ptr<const std::map<std::string, std::string>> facts;  // of one of its runs; never null
+  std::int64_t started_s = 0;  // start of the night, seconds since 1970
+  std::int64_t sweep_key = 0;  // key of the night in this store: orders nights that began in the same second
+  std::string only;            // AttemptRecord::only
+  std::string machine;         // machine_class (harness/evidence/environment_rows.h)
+  std::shared_ptr<const Subject> subject;                           // never null if read from a store
+  std::shared_ptr<const std::map<std::string, std::string>> facts;  // facts of one of its runs; never null
   double value = 0;                                                 // exp of the median log over its runs; above 0
-  std::size_t runs = 0;                                             // that the value is of
-  bool noisy = false;  // the noise probe moved during all of them; if it did not, those of which it did are left out
+  std::size_t runs = 0;                                             // number of runs behind the value
+  bool noisy = false;  // whether the noise probe moved during all its runs; if only during some, those are left out
 };
 
 struct SeriesHistory {
-  bool is_control = false;  // of the fixed engine that runs beside the nights: its drift is the machine's
+  bool is_control = false;  // runs with the fixed engine beside the nights: its drift is the drift of the machine
   std::string matrix;
   std::string cell;
   std::string run_id;
   std::string metric;
-  std::vector<NightPoint> nights;  // oldest first; of one night with several machines or subjects, one point each
+  std::vector<NightPoint> nights;  // oldest first; a night with several machines or subjects has one point for each
 };
 
-// How a cell ended in the newest night of its matrix: "ok" if any of its runs did, else as the last of them.
+// The state of a cell in the newest night of its matrix: "ok" if any of its runs was, otherwise the state of the last
+// one.
 struct TonightCell {
   std::string matrix;
   std::string cell;

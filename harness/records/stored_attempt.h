@@ -1,4 +1,4 @@
-// An attempt as the store has it, for comparisons and reports.
+// An attempt as stored, for comparisons and reports.
 #pragma once
 
 #include <cstddef>
@@ -19,18 +19,18 @@ struct RunSpec;
 
 namespace perfbench::harness {
 
-// What the engine told of the machine and of itself. Many attempts share one.
+// The engine's facts about the machine and about itself. Many attempts share them.
 struct StoredEnvironment {
   std::string machine_fingerprint;           // machine_class of the facts
   std::map<std::string, std::string> facts;  // "cpu_model" -> ...
 
-  std::string git_commit() const;  // empty: not known
+  std::string git_commit() const;  // empty: unknown
 };
 
 // fp32 FLOP/s of the threads of one rank.
 struct ClassPeak {
   double flops_per_s = 0;         // the highest measurement
-  double median_flops_per_s = 0;  // how far the others are below it
+  double median_flops_per_s = 0;  // median, which shows how far the other measurements are below the highest
   std::size_t measurements = 0;   // at least 1
 };
 
@@ -45,13 +45,13 @@ struct StoredAttempt {
   std::string cell;
   std::string started_utc;
   std::int64_t lost_step_lines = 0;
-  std::shared_ptr<const ClassPeak> cpu_peak;             // null: of a GPU, or never measured
+  std::shared_ptr<const ClassPeak> cpu_peak;             // null: the run used a GPU, or the peak was never measured
   bool emulated = false;                                 // the precision was computed by conversion
   std::shared_ptr<const spec::RunSpec> run;              // shared by the attempts of a run
-  std::shared_ptr<const StoredEnvironment> environment;  // null: the engine never got that far
+  std::shared_ptr<const StoredEnvironment> environment;  // null: the engine did not get that far
   Subject subject;
-  std::optional<spec::FlopCounts> flops;                 // of a step on rank 0; nothing where the run did not end well
-  std::vector<spec::AttentionKernel> attention_kernels;  // none on a CPU, or of an older perfbench
+  std::optional<spec::FlopCounts> flops;                 // of a step on rank 0; nullopt if the run did not end well
+  std::vector<spec::AttentionKernel> attention_kernels;  // empty on a CPU, or if written by an older perfbench
   std::map<std::string, double> metrics;
 };
 

@@ -11,7 +11,7 @@ constexpr std::size_t kShownDigits = 8;
 constexpr std::size_t kFewestDigits = 6;
 constexpr std::size_t kListed = 8;
 
-// A fact comes from a run directory or from a file of another machine: text that is no commit is not shown as one.
+// Facts come from a run directory or from a file of another machine: text that is not a commit is not shown as one.
 bool is_commit(const std::string& text) {
   return text.size() >= kShownDigits &&
          std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isxdigit(c) != 0; });
@@ -34,7 +34,7 @@ std::string engine_name(const Subject& subject) {
   return commit.empty() ? digest_text(subject) : commit;
 }
 
-// "libraries.oneDNN 2.6.3": what it told that not all of the others told.
+// "libraries.oneDNN 2.6.3": the facts in which it differs from the other subjects.
 std::string told_apart(const Subject& subject, const std::vector<const Subject*>& others) {
   std::string out;
   if (!subject.told) return out;

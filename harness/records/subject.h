@@ -1,10 +1,11 @@
-// The subject of an attempt: what was run. It is one engine, by its bytes, with the faults that were injected into it,
-// its side of a comparison and the libraries it ran with. Numbers of two subjects are never pooled: a row, a median or
-// a baseline is of one subject. This file is the only definition of "same subject".
+// The subject of an attempt: the thing that was run. It consists of one engine, identified by its bytes, the faults
+// that were injected into it, its side of a comparison and the libraries with which it ran. Numbers of two subjects are
+// never pooled: a row, a median or a baseline belongs to one subject. This file is the only definition of "same
+// subject".
 //
-// The engine's SHA-256 is its identity; the commit is its name. An engine that was rebuilt from the same commit with
-// other bytes is another subject. Nights and sweeps of one engine are of one subject. The runs of a comparison are not
-// of the same subject as those of a sweep, because pairs share the machine in another way.
+// The engine's SHA-256 is its identity; the commit is only its name. An engine that was rebuilt from the same commit
+// with other bytes is another subject. All nights and sweeps of one engine have the same subject. The runs of a
+// comparison have another subject than those of a sweep, because the runs of a pair share the machine in another way.
 #pragma once
 
 #include <cstddef>
@@ -17,12 +18,12 @@ namespace perfbench::harness {
 
 struct Subject {
   std::string engine_sha256 = {};        // empty: not recorded
-  std::string source = {};               // where the engine is not recorded: the sweep that it is known from
+  std::string source = {};               // if the engine is not recorded: the sweep whose engine it is
   std::vector<std::string> inject = {};  // the words after --inject (engine/faults/faults.h)
-  std::string side = {};                 // of a comparison: A, B, or ? where the side is not recorded; else empty
-  // Library versions, and without engine_sha256 the facts of the build, by name. Null: the engine told nothing.
+  std::string side = {};                 // in a comparison: A, B, or ? if the side is not recorded; otherwise empty
+  // Library versions and, without engine_sha256, the facts of the build, by name. Null: the engine did not report any.
   std::shared_ptr<const std::map<std::string, std::string>> told = {};
-  // The name of the engine. Not compared.
+  // The name of the engine. It is not compared.
   std::string git_commit = {};
   bool git_dirty = false;
 
@@ -30,27 +31,28 @@ struct Subject {
   bool is_faulty() const;
 };
 
-// An attempt whose engine told nothing of itself, because it crashed early or was never started, is of the same subject
-// as any attempt that is equal otherwise.
+// An attempt whose engine reported nothing, because it crashed early or never started, has the same subject as any
+// attempt that is equal otherwise.
 bool same_subject(const Subject& a, const Subject& b);
 
 // "a1b2c3d4-dirty, inject slow:span=matmul,fraction=0.5, side B"; "unknown engine of SWEEP".
 std::string subject_name(const Subject& subject);
 
-// Their names, with the engine's digest or the libraries that differ where subject_name() is the same.
+// The names, extended by the engine's digest or the libraries that differ where subject_name() is the same.
 std::vector<std::string> distinct_names(const std::vector<Subject>& subjects);
 
-// The same in one line, of many the first few.
+// The same in one line; if there are many, only the first few.
 std::string names_text(const std::vector<Subject>& subjects);
 
-// Those of the subjects that a person means by `text`, as indices: a name of distinct_names(); else those of the
-// subject_name(); else those of which it is a part of the name, or the first 6 or more digits of the engine_sha256.
+// The indices of the subjects that a user means by `text`. It is matched in this order: a name of distinct_names(); a
+// subject_name(); a part of a name, or the first 6 or more digits of an engine_sha256.
 std::vector<std::size_t> named_subjects(const std::vector<Subject>& subjects, const std::string& text);
 
-// Numbers the subjects of attempts in the order in which they come.
+// Numbers the subjects of attempts in the order in which they appear.
 class SubjectGroups {
  public:
-  // The group of a subject, counted from 0. A group of attempts that told nothing takes the first subject that did.
+  // The number of a subject's group, from 0. A group of attempts whose engines reported nothing takes the first subject
+  // that reports something.
   std::size_t place_of(const Subject& subject);
 
   const std::vector<Subject>& subjects() const { return subjects_; }

@@ -36,7 +36,7 @@ bool same_direction(double a, double b) {
   return (a > 0) == (b > 0);
 }
 
-// The nights of one series: a shift, and perhaps a second one.
+// The nights of one series with one or two shifts.
 class ShiftedSeries {
  public:
   ShiftedSeries(const TwoShifts& shifts, std::size_t nights, std::uint64_t seed, std::uint64_t index)

@@ -19,7 +19,7 @@ constexpr std::uint64_t kTurnsPurpose = 21;
 constexpr std::uint64_t kRunsPurpose = 22;
 constexpr std::uint64_t kWhoBeginsPurpose = 23;
 
-// Pairs of two processes that step in turns, one after the other.
+// Pairs of two processes that step in turns.
 class PairsInTurns {
  public:
   PairsInTurns(const DetectionScenario& scenario, std::uint64_t seed, std::size_t trial)
@@ -51,7 +51,7 @@ class PairsInTurns {
   std::mt19937_64 lot_;
 };
 
-// Nothing where it was refused.
+// Empty if it was refused.
 struct Detection {
   std::optional<Verdict> verdict;
   std::size_t pairs = 0;

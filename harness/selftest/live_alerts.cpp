@@ -21,8 +21,8 @@ namespace {
 
 constexpr std::uint64_t kLiveAlertPurpose = 31;
 constexpr double kFirstRatio = 1.03;
-constexpr std::size_t kBetween = 45;      // nights, from one regression to the other
-constexpr std::size_t kNightsToOpen = 3;  // within which the second one is to be an alert
+constexpr std::size_t kBetween = 45;      // nights from one regression to the other
+constexpr std::size_t kNightsToOpen = 3;  // nights within which the second regression should open an alert
 constexpr std::size_t kNightsUnmended = 180;
 
 NightId night_id(std::size_t night) {
@@ -30,7 +30,7 @@ NightId night_id(std::size_t night) {
   return {.sweep_id = fmt::format("night{}", night), .started_utc = utc, .revision = fmt::format("{:040x}", night)};
 }
 
-// What pairs confirmed of a shift that the screen dates to this night.
+// The finding of a shift that pairs confirmed, with the screen's date.
 Finding finding_from(std::size_t first_shifted, double ratio, std::size_t seen) {
   return {.series = {.matrix = "m", .cell = "c", .run_id = "r", .metric = "step_time_s", .machine = "machine"},
           .kind = FindingKind::regression,
@@ -78,7 +78,7 @@ bool opens_second(double ratio, std::uint64_t seed, std::size_t index) {
   return false;
 }
 
-// Of the nights after the shift, those on which a screen that knows of no alert speaks.
+// The share of nights after the shift on which a screen that ignores alerts reports a shift.
 Proportion screen_alone(std::size_t series, std::uint64_t seed) {
   const auto counts = replicate(series, [&](std::size_t i) -> std::uint64_t {
     const auto logs = draw_nights(kNightsBeforeShift + kNightsUnmended, 1, seed, i);

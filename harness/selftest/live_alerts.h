@@ -1,5 +1,5 @@
-// What nights say while an alert is live (harness/judge/alert_rules.h), simulated: a regression that nobody mends, and
-// a second one behind it.
+// Simulates the verdicts of nights while an alert is live (harness/judge/alert_rules.h): a regression that nobody
+// repairs, and a second one after it.
 #pragma once
 
 #include <cstddef>
@@ -12,15 +12,16 @@
 
 namespace perfbench::harness {
 
-// What `nights` nights say in which the pairs refute all that the screen finds anew, while an alert of +3 % is in
-// `state`: how many of them say `expected`.
+// Simulates nights in which an alert of +3 % is in `state` and the pairs refute everything that the screen finds anew.
+// Returns how many of `nights` nights have the verdict `expected`.
 Proportion nights_that_say(Verdict expected, AlertState state, std::size_t nights);
 
-// Of `series` with an open alert of +3 %, in how many a second slowdown of 3 to 6 %, 45 nights later, is an alert of
-// its own within three nights. Pairs confirm what the screen dates.
+// In how many of `series` series with an open alert of +3 % a second slowdown of 3 to 6 %, 45 nights later, opens an
+// alert of its own within three nights. Pairs confirm the screen's date.
 Proportion second_alerts(std::size_t series, std::uint64_t seed);
 
-// The rows of all that, and on how many of those nights the screen alone would have spoken.
+// The rows of all these simulations, and the share of those nights on which the screen alone would have reported a
+// shift.
 std::vector<SelftestResult> live_alert_rates(std::size_t series, std::uint64_t seed);
 
 }  // namespace perfbench::harness

@@ -18,7 +18,7 @@ constexpr std::uint64_t kPairsPurpose = 1;
 constexpr std::uint64_t kStepsPurpose = 11;
 constexpr std::uint64_t kLotPurpose = 12;
 
-// As a comparison is executed: no pair is taken before a look asks for it, which changes nothing here.
+// Same as in a real comparison. There, a pair is not run before a look asks for it, which makes no difference here.
 PairOutcome decide_all_looks(const std::vector<Pair>& pairs, const PairedRule& rule) {
   for (const auto look : rule.looks) {
     const auto count = static_cast<std::ptrdiff_t>(std::min(look, pairs.size()));
@@ -28,7 +28,7 @@ PairOutcome decide_all_looks(const std::vector<Pair>& pairs, const PairedRule& r
   return {.pairs = rule.looks.back()};
 }
 
-// Noise of the runs of pairs that step in turns, in units of log time: {A, B} of each pair.
+// Noise of runs in pairs that step in turns, in units of log time: {A, B} for each pair.
 class TurnsOfPairs {
  public:
   TurnsOfPairs(const PairScenario& scenario, std::uint64_t seed, std::size_t trial)
@@ -164,11 +164,11 @@ std::vector<SelftestResult> aa_rates(std::size_t trials, std::uint64_t seed) {
 }
 
 std::vector<SelftestResult> equivalence_rates(std::size_t trials, std::uint64_t seed) {
-  constexpr double kLevel = 0.05;  // of the two one-sided tests
+  constexpr double kLevel = 0.05;  // level of each of the two one-sided tests
   std::vector<SelftestResult> out;
   for (const auto kind : kNoiseKinds) {
     const PairedRule rule;
-    // A third of the run noise of the other simulations: so quiet that the margin can be told from nothing early.
+    // A third of the run noise of the other simulations: quiet enough that SAME can be decided early.
     const PairScenario scenario{
         .noise = kind, .run_deviation = kRunDeviation / 3, .ratio = 1 + rule.margin_fraction, .rule = rule};
     out.push_back(rate_row(SelftestKind::equivalence, name_of(kind),
@@ -184,7 +184,8 @@ std::vector<SelftestResult> power_curve(std::size_t trials, std::uint64_t seed) 
     const char* name;
     double run_deviation;
   };
-  // The second is what pairing leaves of 1 % a run where half of its variance is common to both runs of a pair.
+  // The second spread is what pairing leaves of 1 % for each run, if half of its variance is common to both runs of a
+  // pair.
   const Spread spreads[] = {{"gaussian, 1 % a run", kRunDeviation},
                             {"gaussian, 1 % a pair's ratio", kRunDeviation / std::numbers::sqrt2}};
   std::vector<SelftestResult> out;

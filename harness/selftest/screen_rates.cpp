@@ -26,8 +26,8 @@ YearCount count_year(const std::vector<std::size_t>& nights) {
   return out;
 }
 
-// Both ends multiplied: a little wider than 95 %. Pairs confirm a shift that they find in the direction of the screen:
-// of false verdicts half, as the sides of an unchanged cell are the same.
+// Multiplies both ends, which is a little wider than 95 %. Pairs confirm only a shift in the direction of the screen.
+// That is half of their false verdicts, because the sides of an unchanged cell are the same.
 SelftestResult confirmed_row(SelftestResult nights, const SelftestResult& aa) {
   constexpr double kSameDirection = 0.5;
   nights.measure = "alarms a series-year, confirmed by 8 pairs";

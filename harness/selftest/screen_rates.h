@@ -12,38 +12,39 @@
 
 namespace perfbench::harness {
 
-// Nights before the first that counts: what the screen knows of a series.
+// Nights before the first one that counts: the history that the screen knows.
 inline constexpr std::size_t kHistoryNights = 120;
 inline constexpr std::size_t kYear = 365;  // nights
 // Between-night deviation of all simulated series, log units.
 inline constexpr double kNightDeviation = 0.01;
-// Nights after a shift that are waited for its alarm.
+// Nights after a shift within which its alarm counts.
 inline constexpr std::size_t kMostDelay = 20;
 
-// A level of 0, noise of the kind, and from night `first_shifted` on `shift_sigma` deviations more.
+// A level of 0 with noise of the kind, and `shift_sigma` deviations more from night `first_shifted` on.
 struct SeriesPlan {
   NoiseKind noise = NoiseKind::gaussian;
   std::size_t nights = kHistoryNights;
-  std::size_t first_shifted = 0;  // nights: none is
+  std::size_t first_shifted = 0;  // the number of nights: there is no shift
   double shift_sigma = 0;
 };
 std::vector<double> simulate_series(const SeriesPlan& plan, std::uint64_t seed, std::uint64_t index);
 
-// The nights n >= kHistoryNights on which the screen speaks, from the nights before and the night itself.
+// The nights n >= kHistoryNights on which the screen reports a shift, from that night and the nights before it.
 enum class Screening { all_nights, until_it_speaks };
 std::vector<std::size_t> screened_nights(const std::vector<double>& series, Screening how);
 
-// The row of a mean of independent series, with Student's interval, cut at 0.
+// The row of a mean over independent series, with Student's interval, limited to 0 and above.
 SelftestResult mean_of_years(NoiseKind kind, std::string measure, const std::vector<double>& counts);
 
-// Screens a year of an unchanged series, nights in a row counted once, and after the same night's confirmation by a
-// paired comparison of 8 pairs whose A/A rates, one for each of kNoiseKinds, are given. The latter counts every night:
-// the comparison is then repeated as long as the screen speaks, which is the most that can happen.
+// Screens a year of an unchanged series. Counts alarms, with consecutive nights counted once, and alarms that a paired
+// comparison of 8 pairs in the same night confirms; `aa` has the A/A rates of that comparison, one for each of
+// kNoiseKinds. The latter counts every night, because the comparison is repeated while the screen reports the shift:
+// the result is an upper bound.
 std::vector<SelftestResult> false_alarms(std::size_t series_years, const std::vector<SelftestResult>& aa,
                                          std::uint64_t seed);
 
-// Nights from a shift to its alarm, the first shifted night is 1; kMostDelay + 1 stands for more. Median, with the
-// order statistics around it that hold it with 95 %.
+// Nights from a shift to its alarm, counted from 1 for the first shifted night; kMostDelay + 1 stands for more. The
+// median, with the order statistics around it that contain it with 95 %.
 std::vector<SelftestResult> delays(std::size_t series, std::uint64_t seed);
 
 }  // namespace perfbench::harness

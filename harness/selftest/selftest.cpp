@@ -12,7 +12,7 @@ namespace perfbench::harness {
 std::vector<SelftestResult> run_selftest(const SelftestSize& size, std::uint64_t seed) {
   std::vector<SelftestResult> out;
   const auto append = [&](const std::vector<SelftestResult>& rows) { out.insert(out.end(), rows.begin(), rows.end()); };
-  const auto aa = aa_rates(size.aa_trials, seed);  // the first of each noise kind are those of 8 pairs
+  const auto aa = aa_rates(size.aa_trials, seed);  // the first row of each noise kind is for 8 pairs
   append(aa);
   append(session_aa_rates(size.session_trials, seed));
   append(equivalence_rates(size.power_trials, seed));

@@ -1,4 +1,4 @@
-// The error rates of perfbench's own verdicts, measured.
+// Measures the error rates of perfbench's own verdicts.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@ namespace perfbench::harness {
 struct SelftestSize {
   std::size_t aa_trials = 0;
   std::size_t power_trials = 0;
-  std::size_t series_years = 0;  // of every noise kind
-  std::size_t delay_series = 0;  // of every noise kind and size of shift
+  std::size_t series_years = 0;  // for every noise kind
+  std::size_t delay_series = 0;  // for every noise kind and size of shift
   std::size_t session_trials = 0;
   std::size_t detection_trials = 0;
 };
@@ -31,7 +31,7 @@ inline constexpr SelftestSize kQuickSelftest{.aa_trials = 4000,
                                              .session_trials = 1500,
                                              .detection_trials = 400};
 
-// The same rows for the same seed and size, on any number of cores.
+// Returns the same rows for the same seed and size, on any number of cores.
 std::vector<SelftestResult> run_selftest(const SelftestSize& size, std::uint64_t seed);
 
 }  // namespace perfbench::harness

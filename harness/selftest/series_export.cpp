@@ -46,7 +46,7 @@ std::ofstream open_file(const std::filesystem::path& path) {
 
 std::size_t export_series(const std::filesystem::path& folder, const SeriesExport& what) {
   std::error_code failed;
-  std::filesystem::create_directories(folder, failed);  // open_file() says what is wrong
+  std::filesystem::create_directories(folder, failed);  // open_file() reports the error
   auto values = open_file(folder / "series.csv");
   auto screens = open_file(folder / "screens.csv");
   values << "noise,shift_sigma,series,night,value\n";

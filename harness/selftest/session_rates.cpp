@@ -35,7 +35,7 @@ std::string utc_of_day(std::int64_t day) {
   return on_day("1970-01-01", std::chrono::sys_days(std::chrono::days(day)));
 }
 
-// What all made-up attempts share.
+// The facts that all simulated attempts share.
 struct Machine {
   std::shared_ptr<const spec::RunSpec> run = std::make_shared<const spec::RunSpec>();
   std::shared_ptr<const StoredEnvironment> environment = std::make_shared<const StoredEnvironment>(
@@ -49,7 +49,7 @@ struct DrawnSession {
   std::vector<std::vector<double>> logs;  // by cell and run
 };
 
-// The sessions of one trial, drawn in the order in which they took place.
+// The sessions of one trial, drawn in the order of time.
 class SimulatedSessions {
  public:
   SimulatedSessions(const SessionScenario& scenario, std::uint64_t seed, std::size_t trial)
@@ -58,19 +58,19 @@ class SimulatedSessions {
         days_(scenario.noise, series_random(seed, scenario.noise, kDayPurpose, trial)),
         random_(series_random(seed, scenario.noise, kSessionRunPurpose, trial)) {}
 
-  // The next one of the store.
+  // The next session of the store.
   DrawnSession next_known() {
     const auto of_day = sessions_ % scenario_.sessions_a_day;
     if (of_day == 0) begin_day(sessions_ == 0 ? 0 : 1);
     return draw(1);
   }
-  // `ratio` times as slow as the first session's program.
+  // The last session, whose program is `ratio` times as slow as that of the first session.
   DrawnSession last(double ratio) {
     begin_day(static_cast<std::int64_t>(scenario_.days_to_last));
     return draw(ratio);
   }
 
-  // As the store has them.
+  // The runs as the store has them.
   std::vector<CellRuns> runs_of(const DrawnSession& session) {
     std::vector<CellRuns> out;
     for (std::size_t c = 0; c < session.logs.size(); ++c) {
@@ -87,7 +87,7 @@ class SimulatedSessions {
     if (scenario_.day_per_run > 0) day_shift_ = kRunDeviation * scenario_.day_per_run * days_.next();
   }
 
-  // Logs of all cells' runs in the next session of the day.
+  // The logs of all cells' runs in the next session of the day.
   DrawnSession draw(double ratio) {
     DrawnSession out{.sweep_id = "session" + std::to_string(++sessions_),
                      .day = day_,
@@ -129,7 +129,8 @@ class SimulatedSessions {
   double day_shift_ = 0;
 };
 
-// What load_history reads of a store that holds these sessions: of each cell a night a session, its level the median.
+// The result of load_history for a store with these sessions: each cell has one night for each session, with the median
+// as its level.
 class SeriesByCell {
  public:
   explicit SeriesByCell(std::size_t cells) : series_(cells) {}
@@ -217,7 +218,8 @@ std::vector<SelftestResult> session_aa_rates(std::size_t trials, std::uint64_t s
   for (const auto noise : kNoiseKinds) {
     if (noise != NoiseKind::gaussian) scenarios.push_back({.session_per_run = 3, .noise = noise});
   }
-  // Of six sessions within a day one is the baseline, for a session ten days later; or all are of days of their own.
+  // One of six sessions within a day is the baseline, for a session ten days later; or every session is on a day of its
+  // own.
   const SessionScenario of_days{.session_per_run = 0.25, .nights = 5, .days_to_last = 10, .day_per_run = 2};
   for (const std::size_t a_day : {6U, 1U}) {
     scenarios.push_back(of_days);

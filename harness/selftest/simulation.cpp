@@ -5,7 +5,8 @@
 namespace perfbench::harness {
 namespace {
 
-// Of a mixture: `share` of the values are raised by `height`; the others have mean 0 and deviation `spread`.
+// A value of a mixture, in which `share` of the values are raised by `height`. The others have mean 0 and deviation
+// `spread`.
 double mixed(double value, bool raised, double share, double height, double spread) {
   const double deviation = std::sqrt(spread * spread + height * height * share * (1 - share));
   return (spread * value + (raised ? height : 0.0) - height * share) / deviation;

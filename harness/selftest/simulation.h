@@ -1,4 +1,4 @@
-// Simulated noise: the kinds that series of run times are known for.
+// Simulated noise of the kinds that occur in series of run times.
 #pragma once
 
 #include <algorithm>
@@ -21,16 +21,16 @@ enum class NoiseKind { gaussian, ar1_03, ar1_06, skewed, spiky, bimodal, driftin
 inline constexpr std::array kNoiseKinds{NoiseKind::gaussian, NoiseKind::ar1_03,  NoiseKind::ar1_06,  NoiseKind::skewed,
                                         NoiseKind::spiky,    NoiseKind::bimodal, NoiseKind::drifting};
 
-// A generator of its own for every series, whatever thread makes it.
+// A separate generator for every series, independent of the thread that uses it.
 std::mt19937_64 series_random(std::uint64_t seed, NoiseKind kind, std::uint64_t purpose, std::uint64_t index);
 
-// Values in order, of mean 0 and standard deviation 1, spikes and modes included:
-//   ar1       x_t = phi x_(t-1) + e
-//   skewed    lognormal, of sigma 0.75 (skewness 3.3)
-//   spiky     one in 20 lies 8 standard deviations of the others above
-//   bimodal   three in ten lie 4 standard deviations of a mode above the others
-//   drifting  independent ones of standard deviation 1 around a level that walks by 0.1 from one to the next; the
-//             deviation of 1 is that around the level
+// Values in order, with mean 0 and standard deviation 1, including spikes and modes:
+//     ar1       x_t = phi x_(t-1) + e
+//     skewed    lognormal with sigma 0.75 (skewness 3.3)
+//     spiky     one in 20 lies 8 standard deviations of the others above
+//     bimodal   three in ten lie 4 standard deviations of a mode above the others
+//     drifting  independent values of standard deviation 1 around a level that walks by 0.1 from one to the next; the
+//                         deviation of 1 is the deviation around the level
 class Noise {
  public:
   Noise(NoiseKind kind, std::mt19937_64 random) : kind_(kind), random_(random) {}
@@ -60,8 +60,8 @@ struct perfbench::spec::EnumNames<perfbench::harness::NoiseKind> {
 
 namespace perfbench::harness {
 
-// Many independent simulations on all cores, with a result that does not depend on how many there are.
-// simulate(0) .. simulate(count - 1), in order. `simulate` is called from several threads and must not throw.
+// Runs many independent simulations on all cores. The result, simulate(0) .. simulate(count - 1) in order, does not
+// depend on the number of cores. `simulate` is called from several threads and must not throw.
 template <class F>
 auto replicate(std::size_t count, const F& simulate) {
   std::vector<std::invoke_result_t<F, std::size_t>> out(count);
@@ -73,7 +73,7 @@ auto replicate(std::size_t count, const F& simulate) {
   const auto cores = std::min<std::size_t>(std::max(1U, std::thread::hardware_concurrency()), 16);
   for (std::size_t i = 1; i < cores; ++i) others.emplace_back(work);
   work();
-  others.clear();  // joins
+  others.clear();  // joins the threads
   return out;
 }
 

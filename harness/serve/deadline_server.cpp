@@ -17,9 +17,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kLook(100);  // how often an idle connection looks whether the server ends
+constexpr milliseconds kLook(100);  // how often an idle connection checks whether the server is stopping
 
-// Whether the socket is ready for `events` before `deadline`.
+// Returns whether the socket is ready for `events` before `deadline`.
 bool wait_until(int socket, short events, Clock::time_point deadline) {
   while (true) {
     const auto left = std::chrono::ceil<milliseconds>(deadline - Clock::now()).count();
@@ -51,7 +51,8 @@ class DeadlineStream : public httplib::Stream {
  public:
   DeadlineStream(int socket, milliseconds limit) : socket_(socket), limit_(limit) {}
 
-  // Waits for the first byte of a request, which starts its time. False if none comes, or the server ends.
+  // Waits for the first byte of a request, from which on its time counts. Returns false if none comes, or the server is
+  // stopping.
   bool await_request(milliseconds idle, const std::atomic<socket_t>& listener) {
     for (const auto end = Clock::now() + idle; read_ == held_;) {
       const auto now = Clock::now();
@@ -82,7 +83,7 @@ class DeadlineStream : public httplib::Stream {
     }
     if (!wait_until(socket_, POLLOUT, deadline_)) return -1;
     const auto sent = ::send(socket_, from, size, MSG_NOSIGNAL | MSG_DONTWAIT);
-    // Never more than the limit ahead: what sockets keep is sent at once, and taken by nobody yet.
+    // The deadline moves at most by the limit: a socket accepts data at once that the client has not received yet.
     if (sent > 0) {
       deadline_ = std::min(deadline_ + milliseconds(sent * 1000 / DeadlineServer::kSlowestLine), Clock::now() + limit_);
     }
@@ -112,9 +113,9 @@ class DeadlineStream : public httplib::Stream {
   const milliseconds limit_;
   Clock::time_point deadline_;
   bool answering_ = false;
-  std::int64_t received_ = 0;  // of this request, bytes
+  std::int64_t received_ = 0;  // bytes of this request
   std::array<char, 4096> buffer_{};
-  std::size_t read_ = 0;  // buffer_[read_, held_) is still to be read
+  std::size_t read_ = 0;  // buffer_[read_, held_) has not been read yet
   std::size_t held_ = 0;
 };
 

@@ -1,5 +1,5 @@
-// An HTTP server in which no client can hold a thread for long. cpp-httplib limits every single read and write, so a
-// client that sends one byte now and then has a thread to itself for as long as it likes.
+// An HTTP server in which no client can occupy a thread for long. cpp-httplib only limits each single read and write,
+// so a client that sends a byte now and then could occupy a thread for ever.
 #pragma once
 
 #include <httplib.h>
@@ -10,12 +10,12 @@ namespace perfbench::harness {
 
 class DeadlineServer : public httplib::Server {
  public:
-  // `limit` is the time in which a whole request must arrive, and the time beyond that of a slow line in which its
-  // whole answer must be taken (kSlowestLine). Other connections are closed.
+  // A whole request must arrive within `limit`. Its answer must be received within `limit` plus the time that the
+  // slowest accepted line takes (kSlowestLine). Other connections are closed.
   explicit DeadlineServer(std::chrono::milliseconds limit) : limit_(limit) {}
 
-  static constexpr std::int64_t kSlowestLine = 32 * 1024;      // bytes of an answer that a client must take a second
-  static constexpr std::int64_t kLongestRequest = 256 * 1024;  // bytes, with its headers
+  static constexpr std::int64_t kSlowestLine = 32 * 1024;  // bytes of an answer that a client must receive in a second
+  static constexpr std::int64_t kLongestRequest = 256 * 1024;  // bytes, including its headers
 
  private:
   bool process_and_close_socket(socket_t socket) override;

@@ -51,7 +51,7 @@ bool is_port(std::string_view text) {
   return !text.empty() && text.size() <= kMostDigits && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-// The host of "HOST" or "HOST:PORT"; of "[::1]:80" it is what the brackets hold. Empty for any other text.
+// The host of "HOST" or "HOST:PORT"; for "[::1]:80", the text in the brackets. Empty for any other text.
 std::string host_alone(std::string_view text) {
   const bool has_brackets = text.starts_with('[');
   const auto end = has_brackets ? text.find(']') : std::min(text.find(':'), text.size());
@@ -59,14 +59,14 @@ std::string host_alone(std::string_view text) {
   const auto host = has_brackets ? text.substr(1, end - 1) : text.substr(0, end);
   const auto rest = text.substr(has_brackets ? end + 1 : end);
   if (!rest.empty() && !(rest.front() == ':' && is_port(rest.substr(1)))) return "";
-  if (has_brackets != (host.find(':') != std::string_view::npos)) return "";  // brackets are of IPv6 addresses alone
+  if (has_brackets != (host.find(':') != std::string_view::npos)) return "";  // only IPv6 addresses have brackets
   return std::string(host);
 }
 
 }  // namespace
 
 bool is_own_host(std::string_view host, std::string_view own_name) {
-  // A name is the same in any case, and browsers write it in lower.
+  // Host names ignore case, and browsers write them in lower case.
   const auto lower = [](std::string name) {
     std::transform(name.begin(), name.end(), name.begin(),
                    [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });

@@ -1,4 +1,4 @@
-// What a browser asks a server for.
+// A browser's request to the server.
 #pragma once
 
 #include <compare>
@@ -14,23 +14,22 @@ struct ViewRequest {
   auto operator<=>(const ViewRequest&) const = default;  // NOLINT(modernize-use-nullptr): of what it expands to
 };
 
-// Of a request for `target`, a path and perhaps a query, percent-encoded: "/runs?where=state%3Dok". A name is what
-// comes before the first "=", so that people may write the ones in a value as they are: "/runs?where=state=ok". Of a
-// name that is there twice the last value counts.
+// Parses `target`, a path with an optional query, percent-encoded: "/runs?where=state%3Dok". A name ends at the first
+// "=", so that users may write "=" in a value: "/runs?where=state=ok". If a name is repeated, its last value counts.
 ViewRequest view_request(const std::string& target);
 
-// Who may ask a server for what. Pure functions of a request's headers.
-// Whether a Host header names this machine as somebody would who means it: "localhost", an address by number, or
-// `own_name`; with or without a port. A name of another site that resolves here (DNS rebinding) is none of these.
+// Checks which requests are allowed. Pure functions of a request's headers. is_own_host: whether a Host header names
+// this machine on purpose: "localhost", a numeric address, or `own_name`, with or without a port. A name of another
+// site that resolves to this machine (DNS rebinding) is refused.
 bool is_own_host(std::string_view host, std::string_view own_name);
 
-// Whether an Origin header is that of pages which `host` (the request's own Host header) serves.
+// Whether an Origin header belongs to pages that `host` (the Host header of the request) serves.
 bool is_own_origin(std::string_view origin, std::string_view host);
 
-// In a time that does not depend on where they differ.
+// Takes the same time wherever the texts differ.
 bool same_token(std::string_view a, std::string_view b);
 
-// 32 hex digits from the system's random numbers.
+// 32 hex digits from the system's random number generator.
 std::string new_token();
 
 }  // namespace perfbench::harness

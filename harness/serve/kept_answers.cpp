@@ -31,7 +31,7 @@ KeptAnswers::Found KeptAnswers::get(const ViewRequest& wanted, const std::string
     job->wanted_until = std::chrono::steady_clock::now() + limits_.interest;
     if (!is_done) break;
     if (job->failure != nullptr) std::rethrow_exception(job->failure);
-    // Of a database that changes faster than the page is made there is never one of its newest state.
+    // If the database changes faster than a page is made, a page of its newest state never exists.
     if (std::chrono::steady_clock::now() >= begin + limits_.patience) break;
   }
   return kept->found;
@@ -51,7 +51,7 @@ std::shared_ptr<KeptAnswers::Entry> KeptAnswers::entry(const ViewRequest& wanted
   return found;
 }
 
-// What is under way, or begins now.
+// The job that is running for this page, or a new one.
 std::shared_ptr<KeptAnswers::Job> KeptAnswers::making(Entry& entry, const ViewRequest& wanted, const std::string& state,
                                                       Queue& queue) {
   if (entry.making == nullptr) entry.making = std::make_shared<Job>(Job{.wanted = wanted, .state = state});
@@ -62,7 +62,7 @@ std::shared_ptr<KeptAnswers::Job> KeptAnswers::making(Entry& entry, const ViewRe
   return entry.making;
 }
 
-// nullptr: none that may begin.
+// nullptr if no job may begin.
 std::shared_ptr<KeptAnswers::Job> KeptAnswers::next_job() {
   const auto take = [](Queue& queue) {
     auto job = queue.front();
@@ -87,7 +87,7 @@ std::shared_ptr<KeptAnswers::Job> KeptAnswers::next_job() {
   return nullptr;
 }
 
-// Who asks again begins another.
+// The next request for the page starts another job.
 void KeptAnswers::forget(const Job& job) {
   const auto entry = entries_.find(job.wanted);
   if (entry != entries_.end() && entry->second->making.get() == &job) entry->second->making = nullptr;

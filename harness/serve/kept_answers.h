@@ -1,5 +1,5 @@
-// Pages that are ready: what takes long to make of a large database is made beside the requests, once for each state of
-// it, and who asks gets what there is rather than wait.
+// Keeps pages ready. Pages that take long to make for a large database are made in the background, once for each state
+// of the database. A request gets the page that is available instead of waiting.
 #pragma once
 
 #include <chrono>
@@ -24,34 +24,35 @@ struct Answer {
   int status = 200;
   std::string policy;  // Content-Security-Policy
   std::string page;
-  std::string data;  // that within it, for a page that looks whether it is still so
+  std::string data;  // the data within it, for a page that checks whether it is still current
 };
 
 class KeptAnswers {
  public:
-  // Each is called by a thread of its own.
+  // Each maker is called by a thread of its own.
   using Maker = std::function<Answer(const ViewRequest& wanted)>;
   struct Limits {
-    // Of who asks where an older answer is there: that one will do then.
+    // How long a request waits if an older answer is available; then it gets that one.
     std::chrono::milliseconds patience{};
-    // How long an answer that nobody waits for any more is still to be made.
+    // How long an answer that no request waits for is still made.
     std::chrono::milliseconds interest{10'000};
-    std::size_t most = 64;  // answers; of more, those that nobody has asked for for longest go
+    std::size_t most = 64;  // largest number of answers; those that were not requested for longest are dropped
   };
   KeptAnswers(std::vector<Maker> makers, const Limits& limits);
-  // Waits for what is being made; nobody may ask any more.
+  // Waits for running jobs. No request may call it any more.
   ~KeptAnswers();
   KeptAnswers(const KeptAnswers&) = delete;
   KeptAnswers& operator=(const KeptAnswers&) = delete;
 
   struct Found {
     std::shared_ptr<const Answer> answer;
-    std::string state;  // that the answer is of, or of a newer one
+    std::string state;  // the state of the database for which the answer was made, or an older one
   };
-  // `state` names what the database is now. Where there never was an answer it is waited for as long as `longest`; none
-  // then, which is still made for who comes soon. Throws what the maker threw; that is not kept.
+  // `state` identifies the present content of the database. If there is no answer yet, waits up to `longest` for it.
+  // Then returns none; the answer is still made, for a request that follows soon. Throws what the maker threw, which is
+  // not kept.
   Found get(const ViewRequest& wanted, const std::string& state, std::chrono::milliseconds longest);
-  // For who will ask: one at a time, when nobody waits for another.
+  // Makes a page before it is requested: one at a time, while no request waits for another one.
   void prepare(const ViewRequest& wanted, const std::string& state);
 
  private:
@@ -61,8 +62,8 @@ class KeptAnswers {
     std::exception_ptr failure;
     bool begun = false;
     bool done = false;
-    int waiting = 0;                                          // how many do
-    std::chrono::steady_clock::time_point wanted_until = {};  // where none does
+    int waiting = 0;                                          // number of waiting requests
+    std::chrono::steady_clock::time_point wanted_until = {};  // if none waits
   };
   struct Entry {
     Found found;
@@ -83,7 +84,8 @@ class KeptAnswers {
   std::condition_variable queued_;
   std::condition_variable made_;
   std::map<ViewRequest, std::shared_ptr<Entry>> entries_;
-  Queue asked_for_;  // those that have begun too: who asks for what is to be prepared does not wait for its turn
+  Queue asked_for_;  // includes jobs that have begun: a request for a page that is to be prepared does not wait for its
+                     // turn
   Queue to_prepare_;
   std::shared_ptr<const Job> preparing_;
   std::uint64_t uses_ = 0;

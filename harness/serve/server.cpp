@@ -58,24 +58,25 @@ enum Status {
 };
 
 constexpr std::size_t kLongestAction = 64 * 1024;        // bytes of a request's body
-constexpr std::size_t kMakers = 2;                       // one slow page leaves the others a thread
-constexpr auto kLongestWait = std::chrono::seconds(10);  // of who asks for the data of a page that is to come
-constexpr std::size_t kThreads = 32;                     // of requests: those who wait leave some for the others
+constexpr std::size_t kMakers = 2;                       // one slow page leaves a thread for the others
+constexpr auto kLongestWait = std::chrono::seconds(10);  // for a request for the data of a page that is being made
+constexpr std::size_t kThreads = 32;                     // for requests: waiting ones leave some threads for others
 
 std::string own_name() {
   std::array<char, 256> name{};
   return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
 }
 
-// The database as its file is now.
+// The database in its present state.
 class Reader {
  public:
   explicit Reader(const std::filesystem::path& db) : path_(db), db_(open()) {}
 
   const Connection& db() const { return db_; }
 
-  // Whether it was opened anew: another file is there, or one that was written to in a folder that this process may not
-  // write to, where a reader takes the file for one that nobody changes.
+  // Opens the database again if needed, and returns whether it did. Needed if another file is in its place. Also needed
+  // if the file changed in a folder that this process may not write to: there a reader assumes that nobody changes the
+  // file.
   bool follow_file() {
     std::error_code unknown;
     const auto written = std::filesystem::last_write_time(path_, unknown);
@@ -104,7 +105,7 @@ Answer answer_of(int status, const reports::Document& document, const reports::S
           .data = reports::page_data(document, site)};
 }
 
-// Makes pages, for one thread.
+// Makes pages on one thread.
 class PageMaker {
  public:
   PageMaker(const ServerOptions& options, const Installation& installation)
@@ -151,7 +152,7 @@ class Pages {
         token_(options.write ? new_token() : ""),
         to_come_(page_to_come()),
         answers_(makers(options, installation), {.patience = std::chrono::milliseconds(options.patience_ms)}) {
-    // Those that every page leads to, so that nobody waits for them.
+    // The pages to which every page links, so that no request waits for them.
     for (const auto& place : site().places) answers_.prepare({.path = place.path}, state());
   }
 
@@ -160,7 +161,7 @@ class Pages {
   void get(const httplib::Request& request, httplib::Response& response) {
     auto wanted = view_request(request.target);
     const bool data_alone = wanted.parameters.erase("data") > 0;
-    // Who asks for data can wait: a page does that shows something meanwhile.
+    // Requests for data can wait, because the page shows something meanwhile.
     const std::chrono::milliseconds patience(options_.patience_ms);
     const auto longest = data_alone ? std::max<std::chrono::milliseconds>(kLongestWait, patience) : patience;
     const auto [answer, state_of_answer] = answers_.get(wanted, state(), longest);
@@ -180,7 +181,7 @@ class Pages {
     send(*answer, data_alone, response);
   }
 
-  // {"to": a state that may follow, "reason": ...} for /alerts/ID.
+  // {"to": an allowed next state, "reason": ...} for /alerts/ID.
   void act(const httplib::Request& request, httplib::Response& response) {
     const auto refuse = [&](int status, const std::string& why) {
       response.status = status;
@@ -231,7 +232,7 @@ class Pages {
                          data_alone ? "application/json" : "text/html; charset=utf-8");
   }
 
-  // What the database is at this moment: another process has written since, or not.
+  // Identifies the content of the database: changes whenever another process writes to it.
   std::string state() {
     const std::lock_guard lock(looking_);
     if (reader_.follow_file()) started_ = new_token();
@@ -242,7 +243,7 @@ class Pages {
   std::mutex writing_;
   std::mutex looking_;
   Reader reader_;
-  std::string started_ = new_token();  // tags of another server are none of this one's
+  std::string started_ = new_token();  // makes tags of another server invalid
   std::string author_;
   std::string token_;
   const Answer to_come_;
@@ -251,7 +252,7 @@ class Pages {
 
 void guard(httplib::Server& server) {
   server.set_socket_options([](int socket) {
-    // Not SO_REUSEPORT, which lets a second server take half of the requests.
+    // Not SO_REUSEPORT, with which a second server could take half of the requests.
     const int yes = 1;
     ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   });
@@ -299,13 +300,13 @@ void serve(const ServerOptions& options, const Installation& installation, int s
                     "machine: choose another --port or --address",
                     options.address, options.port));
   }
-  // The listening thread takes requests; this one waits for the end.
+  // The listening thread handles requests; this one waits for the end.
   std::atomic<bool> ended{false};
   std::thread listener([&] {
     server.listen_after_bind();
     ended = true;
   });
-  // What stops it before it runs would stop nothing.
+  // A stop before the server runs would have no effect.
   while (!server.is_running() && !ended) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   const bool needs_brackets = options.address.find(':') != std::string::npos;
   const auto host = needs_brackets ? "[" + options.address + "]" : options.address;

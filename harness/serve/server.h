@@ -12,19 +12,20 @@ namespace perfbench::harness {
 struct ServerOptions {
   std::filesystem::path db;
   std::string address = "127.0.0.1";
-  int port = 8123;          // 0: one that is free
-  bool write = false;       // alerts may be acknowledged and closed, by who has the token
-  std::string author = {};  // of what is done so; empty: author_or_current()
-  int request_ms = 5000;    // in which a whole request must arrive, and its answer be taken (deadline_server.h)
-  int patience_ms = 150;  // how long who asks for a page waits, and then gets the one before it, or word that it comes
+  int port = 8123;          // 0: any free port
+  bool write = false;       // clients with the token may acknowledge and close alerts
+  std::string author = {};  // of such changes; empty: author_or_current()
+  int request_ms = 5000;    // time in which a whole request must arrive, and its answer be received (deadline_server.h)
+  int patience_ms =
+      150;  // how long a request waits for a page before it gets the previous version, or a page that announces it
 };
 
-// Serves until `stop_fd` can be read. Calls `ready` once it listens, with the address to open: that of a server that
-// writes ends in its token, behind a "#", which browsers keep to themselves. The database is opened read-only, and is
-// written to by actions alone. Answers only requests whose Host is an address of this machine by number, "localhost" or
-// its own name, so that no other site's name leads here; takes actions only with the token, and from its own pages
-// (Origin). Throws InputError where it cannot listen, for a database that is none, and for a server that writes where
-// nobody knows who its author is.
+// Serves until `stop_fd` can be read. Calls `ready` once it listens, with the address to open. For a server that
+// accepts changes, the address ends in its token behind a "#", which browsers do not send. The database is opened
+// read-only; only actions write to it. Only requests whose Host is a numeric address of this machine, "localhost" or
+// its own name are answered, so that no name of another site leads here. Actions need the token and must come from the
+// server's own pages (Origin). Throws InputError if it cannot listen, if the database is not valid, and if a server
+// that accepts changes has no author.
 void serve(const ServerOptions& options, const Installation& installation, int stop_fd,
            const std::function<void(const std::string& url)>& ready);
 

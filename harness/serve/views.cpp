@@ -33,17 +33,17 @@ namespace {
 
 using reports::Document;
 
-constexpr std::size_t kNewest = 20;   // of an overview
-constexpr std::size_t kListed = 500;  // of a list, unless ?limit=
+constexpr std::size_t kNewest = 20;   // for an overview
+constexpr std::size_t kListed = 500;  // for a list, unless ?limit= says otherwise
 constexpr std::size_t kMost = 10'000;
-constexpr std::size_t kLookedAt = 20'000;  // of a list of what fits, unless ?look=all
+constexpr std::size_t kLookedAt = 20'000;  // for a filtered list, unless ?look=all
 
 struct Asked {
   const Connection& db;
   const ViewRequest& request;
   const Installation& installation;
   MemoryCounts& counts;
-  std::string rest;  // of the path, behind the view's name and a slash
+  std::string rest;  // the part of the path after the view's name and a slash
 
   std::string parameter(const std::string& name, const std::string& otherwise) const {
     const auto found = request.parameters.find(name);
@@ -64,8 +64,8 @@ void append(Document& out, Document&& more) {
   for (auto& block : more.blocks) out.blocks.push_back(std::move(block));
 }
 
-// A name of a run as pages have it. find_run() takes folders, too: what is on this machine's disk is nobody's business
-// who asks over a network. `subject` is of the address, too.
+// The name of a run as used in pages. find_run() also accepts folders, but clients on the network must not learn about
+// this machine's disk. `subject` comes from the address, too.
 NamedRun run_of_address(const Asked& asked, const std::string& name, const std::string& subject) {
   const auto is_digit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || c == '/'; };
   if (!std::all_of(name.begin(), name.end(), is_digit)) throw InputError("no run is called " + name);
@@ -102,7 +102,7 @@ Document overview(const Asked& asked) {
   return out;
 }
 
-// Of the pairs whose sweep it is; nothing where it is no comparison's, or a row of that cannot be read.
+// The comparison that this sweep belongs to; nullopt if there is none, or a row of it cannot be read.
 std::optional<AbReport> comparison(const Asked& asked, const std::string& sweep) {
   try {
     return stored_ab_report(asked.db, sweep);
@@ -120,7 +120,7 @@ Document report(const Asked& asked) {
   const auto known = spec::enum_value<reports::TableStyle>(style);
   if (!known) throw InputError("no style is called " + style);
   if (query.selection == "all") throw InputError("all sweeps are too many for a page; perfbench report --sweep all");
-  parse_selection(query.selection);  // throws for what is none
+  parse_selection(query.selection);  // throws if it is not valid
   Document out;
   if (const auto pairs = comparison(asked, query.selection)) {
     out.add(reports::Heading{.level = 1, .text = "Comparison " + query.selection});

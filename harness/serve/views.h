@@ -1,4 +1,4 @@
-// What a server shows of a database: the documents of the commands, by address.
+// The pages of a server: the documents of the commands, by address.
 #pragma once
 
 #include <map>
@@ -15,8 +15,8 @@
 
 namespace perfbench::harness {
 
-// What an engine counted of runs is theirs whatever is written to the database: it is asked once, and not again every
-// time that a page looks whether a sweep has added something.
+// Counts of runs by an engine, which do not depend on changes of the database. So the engine is asked once, and not
+// each time that a page checks whether a sweep has added something.
 class MemoryCounts {
  public:
   explicit MemoryCounts(EngineProgram engine) : engine_(std::move(engine)) {}
@@ -28,11 +28,11 @@ class MemoryCounts {
   std::map<std::string, CountedMemory> counts_;  // by run id
 };
 
-// Overview, report, runs, history and alerts: what every page leads to.
+// Overview, report, runs, history and alerts: the pages to which every page links.
 const reports::Site& site();
 
-// Nothing for an address that is none. Throws InputError for what an address asks for and the store does not have.
-// A report of all sweeps is refused: it would take minutes of a large store, in which nobody else gets an answer.
+// nullopt for an unknown address. Throws InputError if the store does not have what the address asks for. A report of
+// all sweeps is refused: for a large store it would take minutes, in which no other request gets an answer.
 std::optional<reports::Document> view(const Connection& db, const ViewRequest& request,
                                       const Installation& installation, MemoryCounts& counts);
 

@@ -38,7 +38,7 @@ Colour colour_of(Verdict verdict) {
   return Colour::plain;
 }
 
-// The metric first: of a long name the end is cut off.
+// The metric comes first, because the end of a long name is cut off.
 std::string category(const std::vector<CellVerdict>& cells, const CellVerdict& cell, const std::string& metric) {
   return cells.size() == 1 ? metric : metric + ", " + cell.label;
 }
@@ -85,7 +85,7 @@ const harness::MetricVerdict* step_time_of(const CellVerdict& cell) {
   return found == cell.metrics.end() ? nullptr : &*found;
 }
 
-// Each pair's own ratio, also of those behind the look that decided; lines at the estimate and at the margin on both
+// The ratio of each pair, including pairs after the deciding look, with lines at the estimate and at the margin on both
 // sides.
 Chart pairs_chart(const CellVerdict& cell) {
   Chart out{.key = "pairs_" + cell.label,
@@ -200,8 +200,8 @@ const std::vector<Column>& ab_columns() {
   return all;
 }
 
-// What B has by the paired estimate. The median of B's runs belongs to other pairs than A's, and may lie on the other
-// side of it.
+// B's value according to the paired estimate. The median of B's runs comes from other pairs than A's, and may
+// contradict the estimate.
 std::optional<double> b_by_estimate(const MetricVerdict& metric) {
   const auto& ratio = metric.decided.decision.ratio;
   if (!metric.a_median || !ratio) return metric.b_median;
@@ -232,7 +232,7 @@ Row whole_row(const CellVerdict& cell) {
                     std::string(spec::enum_name(cell.whole->reason))}};
 }
 
-// A cell without a pair that counts says so once, and not with each metric.
+// A cell in which no pair counts says so once, and not for each metric.
 bool needs_words(const CellVerdict& cell, const Decision& decision) {
   if (decision.reason == harness::VerdictReason::no_measurement && cell.pairs_used == 0) return false;
   return decision.verdict != Verdict::same;
@@ -277,10 +277,10 @@ void add_discarded(Document& out, const std::vector<CellVerdict>& cells) {
   add_list(out, std::move(lines));
 }
 
-// Which way the runs of a pair shared the machine: what a difference means depends on it.
+// Says how the runs of a pair shared the machine, because the meaning of a difference depends on it.
 void add_pairing(Document& out, const std::vector<CellVerdict>& cells) {
   std::size_t in_turns = 0;
-  std::map<std::string, std::size_t> apart;  // by reason
+  std::map<std::string, std::size_t> apart;  // number of cells by reason
   for (const auto& cell : cells) {
     if (cell.in_turns) ++in_turns;
     if (!cell.apart_because.empty()) ++apart[cell.apart_because];

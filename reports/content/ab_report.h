@@ -1,4 +1,4 @@
-// What two sides came to, drawn: decisions, pairs, and where a difference comes from.
+// The results of a comparison of two sides as charts: decisions, pairs, and the causes of a difference.
 #pragma once
 
 #include <string>
@@ -11,12 +11,12 @@
 
 namespace perfbench::reports {
 
-// All decisions in one; then of each cell its pairs, those that do not count too, and of a cell whose difference is
-// known in parts those; of very many cells those first whose verdict is not SAME.
+// One chart of all decisions. Then, for each cell, its pairs, including those that do not count, and, if known, the
+// parts of its difference. If there are very many cells, those whose verdict is not SAME come first.
 std::vector<Chart> ab_charts(const std::vector<harness::CellVerdict>& cells);
 
-// A comparison of two sides (harness/pairs) as a table for people and for programs.
-// Who was compared, a row per cell and metric, what each verdict rests on, what was discarded and why.
+// A comparison of two sides (harness/pairs) as a table for people and for programs: the sides, a row for each cell and
+// metric, the basis of each verdict, and the discarded pairs with the reasons.
 Document ab_document(const harness::AbReport& report);
 
 // "passed", "failed" (something regressed) or "refused".

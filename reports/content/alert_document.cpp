@@ -98,7 +98,7 @@ std::string or_nothing(const std::string& text) {
   return text.empty() ? kNothing : text;
 }
 
-// What explains an alert; nothing for what is not known.
+// Adds the known facts that explain an alert.
 void explain(List& list, const Alert& alert) {
   const auto& finding = alert.finding;
   const auto add = [&](const char* what, const std::string& text) {
@@ -242,7 +242,7 @@ std::string counted(std::size_t count, const char* what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
-// Programs have one table of all.
+// Programs get one table of all alerts.
 void add_for_programs(Document& out, const std::vector<AlertGroup>& groups) {
   auto table = alert_table(Audience::programs);
   for (const auto& group : groups) {

@@ -55,7 +55,7 @@ std::string processor(const CellRuns& cell, const harness::HardwareByName& hardw
   const auto known = hardware.find(name);
   if (known != hardware.end()) return known->second.title;
   if (name != "host") return name;
-  if (cell.run().device == spec::Device::cuda) return "this GPU";  // which no run has met
+  if (cell.run().device == spec::Device::cuda) return "this GPU";  // no run recorded its name
   const auto& facts = cell.environment();
   const auto model = facts.find("cpu_model");
   if (model == facts.end() || model->second.empty()) return "this CPU";
@@ -113,7 +113,7 @@ void fill_origin(ReportRow& row, const CellRuns& cell) {
   row.side = cell.subject.side;
 }
 
-// As its authors print it, but for what is computed from that (harness/matrix/published.h).
+// As its authors print it, with values that are computed from it (harness/matrix/published.h).
 ReportRow published_row(const harness::PublishedEntry& entry, spec::FlopDefinition definition) {
   const auto& from = entry.row;
   ReportRow row{.is_published = true, .cell = "published:" + entry.name, .state = "published"};
@@ -159,8 +159,8 @@ void fill_state(ReportRow& row, const CellRuns& cell, const Attempts& finished) 
   }
 }
 
-// What a step processes over the mean step time that the row shows. The median of the attempts' rates would be the rate
-// of another time.
+// The amount that a step processes, divided by the mean step time that the row shows. The median of the attempts' rates
+// would belong to another step time.
 std::optional<double> rate_of_step_time(const Attempts& used, const char* metric, std::optional<double> mean_s) {
   std::vector<double> amounts;
   for (const auto* attempt : used) {
@@ -238,7 +238,7 @@ void note_trouble(ReportRow& row, const Attempts& finished) {
   }
 }
 
-// What the engine measures of a CPU is too low where other programs run beside it.
+// The engine measures too low a peak of a CPU when other programs run at the same time.
 void note_uncertain_peak(ReportRow& row, const Attempts& finished, const harness::HardwareByName& hardware) {
   constexpr double kNear = 0.9;
   for (const auto* attempt : finished) {
@@ -251,7 +251,7 @@ void note_uncertain_peak(ReportRow& row, const Attempts& finished, const harness
   }
 }
 
-// The matrix names another kind of GPU, and what is known of that counts.
+// The matrix names another kind of GPU than the one that ran. The facts of the latter count.
 void note_other_gpu(ReportRow& row, const CellRuns& cell, const harness::HardwareByName& hardware) {
   const auto other = harness::other_gpu(cell.run(), cell.environment(), hardware);
   if (other.empty()) return;
@@ -259,7 +259,7 @@ void note_other_gpu(ReportRow& row, const CellRuns& cell, const harness::Hardwar
   row.notes.push_back("ran on " + other + "; the matrix names " + named + ", whose peak is what MFU is of");
 }
 
-// The size in a table is the model's, as in those of the reference systems.
+// The table shows the size of the model without adapters, as the tables of the reference systems do.
 void note_adapters(ReportRow& row, const CellRuns& cell) {
   const auto& lora = cell.run().lora;
   if (!lora.used()) return;
@@ -288,7 +288,7 @@ void note_evaluation(ReportRow& row) {
                       (row.eval_perplexity ? ", perplexity " + format_number(*row.eval_perplexity) : ""));
 }
 
-// What attention in bf16 on a GPU is computed by unless something is in its way. Each reason once.
+// Which kernel computes attention in bf16 on a GPU, and why it is not the default one. Each reason appears once.
 void note_attention(ReportRow& row, const CellRuns& cell, const Attempts& finished) {
   if (!spec::computes_in_bf16(cell.run().precision)) return;
   for (const auto* attempt : finished) {
@@ -317,16 +317,16 @@ void fill_difference(ReportRow& row, const CellRuns& cell, const harness::Stored
     difference.ratio_high = decision.ratio_95->high;
   }
   row.difference = difference;
-  // Of sessions the reader of a table must know on how many a verdict stands, or what would give one.
+  // If sessions matter, the reader must know how many support the verdict, or what would make a verdict possible.
   const bool of_sessions = decision.sessions.has_value();
   if (decision.verdict == harness::Verdict::not_comparable || of_sessions) row.notes.push_back(decision.detail);
-  // How the row of another system's table does its work stands in no column of ours.
+  // Another system's row may work differently in ways that none of our columns shows.
   if (table.baseline.starts_with("published:")) {
     row.notes.insert(row.notes.end(), found->notes.begin(), found->notes.end());
   }
 }
 
-// All rows have the same fields: those in which any differs from the first.
+// Fills in the fields in which any row differs from the first. All rows have the same fields.
 void fill_varied(std::vector<ReportRow>& rows, const std::vector<CellRuns>& cells) {
   std::map<std::string, std::string> of_first;
   for (std::size_t i = 1; i < cells.size(); ++i) {

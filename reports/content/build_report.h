@@ -1,4 +1,4 @@
-// From stored attempts and comparisons to a report.
+// Makes a report from stored attempts and comparisons.
 #pragma once
 
 #include "harness/app/runs/stored_tables.h"

@@ -1,4 +1,4 @@
-// Cells and values that several documents have.
+// Cells and values that several documents use.
 #pragma once
 
 #include <cmath>
@@ -14,17 +14,17 @@ namespace perfbench::reports {
 
 Tone tone_of(harness::Verdict verdict);
 
-// The first digits of an id or a digest; all of it for programs. Empty: not known.
+// The first digits of an id or a digest; all of it for programs. Empty: unknown.
 Cell id_cell(const std::string& id);
 
-// A number that may be missing, as JSON, which has no infinity either.
+// An optional number as JSON. Infinity becomes null too, because JSON does not have it.
 inline nlohmann::ordered_json or_null(const std::optional<double>& value) {
   return value && std::isfinite(*value) ? nlohmann::ordered_json(*value) : nlohmann::ordered_json();
 }
 
 // Numbers as cells.
 Cell count_cell(std::int64_t value);
-Cell number_cell(const std::optional<double>& value);  // four digits; empty without one
+Cell number_cell(const std::optional<double>& value);  // four digits; empty without a value
 Cell bytes_cell(std::int64_t bytes);                   // empty for 0
 
 }  // namespace perfbench::reports

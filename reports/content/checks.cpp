@@ -92,7 +92,8 @@ std::string to_junit(const std::vector<Check>& checks) {
 
 namespace {
 
-// As @actions/core does it: '%' begins an escape, a property also ends at ',' or ':'. shown() leaves no line end.
+// Escapes as @actions/core does: '%' begins an escape, and a property also ends at ',' or ':'. shown() has already
+// removed line ends.
 std::string escaped_message(const std::string& text) {
   std::string out;
   for (const char c : shown(text)) {

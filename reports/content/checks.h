@@ -1,4 +1,4 @@
-// One thing that a nightly job looked at, for the formats of CI systems: checks.h, checks.h.
+// One check of a nightly job, for the formats of CI systems.
 #pragma once
 
 #include <string>
@@ -18,18 +18,17 @@ struct Check {
   std::string detail;   // any number of lines
 };
 
-// A live bad alert has failed. An improvement, and what was closed by a person, has not, and says so.
+// A live bad alert counts as failed. An improvement, and an alert that a user closed, count as passed with a message.
 Check check_of(const harness::Alert& alert);
 
-// JUnit XML, as GitLab, Jenkins and others read it.
-// One <testsuite> a suite, in the order of their first checks. Undecided checks are <skipped>. Bytes that XML 1.0 does
-// not allow, or that are not UTF-8, become U+FFFD.
+// JUnit XML for GitLab, Jenkins and others. There is one <testsuite> for each suite, in the order of their first
+// checks. Undecided checks are <skipped>. Bytes that XML 1.0 does not allow, and invalid UTF-8, become U+FFFD.
 std::string to_junit(const std::vector<Check>& checks);
 
 // Workflow commands of GitHub Actions: lines on standard output that the runner turns into annotations of the commit.
-// https://docs.github.com/actions/reference/workflow-commands-for-github-actions
-// "::error title=...::message" for what failed, "::warning" for what is undecided, "::notice" for passed checks that
-// have a message. Nothing in a message or a title can end the command or begin another.
+// https://docs.github.com/actions/reference/workflow-commands-for-github-actions Failed checks become "::error
+// title=...::message", undecided ones "::warning", passed ones with a message "::notice". No message or title can end
+// the command or begin another one.
 std::string github_annotations(const std::vector<Check>& checks);
 
 }  // namespace perfbench::reports

@@ -17,12 +17,12 @@ constexpr ReportColumn configuration(const char* title, const char* key, CellOf 
 constexpr ReportColumn number(const char* title, const char* key, CellOf cell) {
   return {title, key, cell, Align::right, ColumnOf::result};
 }
-// A published row may not say it.
+// Shows a value that a published row may lack.
 Cell or_unsaid(bool said, std::string text, Value value) {
   return said ? Cell(std::move(text), std::move(value)) : Cell(kNothing, Value());
 }
 
-// A whole number of the configuration.
+// An integer of the configuration.
 template <auto Member>
 constexpr ReportColumn count(const char* title, const char* key) {
   return configuration(
@@ -42,7 +42,7 @@ Tone tone_of_state(const ReportRow& row) {
                                                                                                 : Tone::bad;
 }
 
-// A measured number; without one its place tells how the run ended.
+// A measured number. If there is none, its cell shows how the run ended.
 Cell or_state(const ReportRow& row, const std::optional<double>& value) {
   return value ? Cell(format_number(*value), *value) : Cell(row.state, Value(), tone_of_state(row));
 }
@@ -91,13 +91,13 @@ constexpr auto kStepTime =
 constexpr auto kMeanStep = number("Mean Step (s)", "step_time_mean_s", [](const ReportRow& r) {
   return Cell(format_number(r.step_time_mean_s), value_of(r.step_time_mean_s));
 });
-// Tables of other systems have one step time, and beside it rates that are made of it.
+// Tables of other systems have one step time, and next to it rates that are computed from it.
 constexpr auto kOnlyStepTime =
     number("Step Time (s)", kMeanStep.key, [](const ReportRow& r) { return or_state(r, r.step_time_mean_s); });
 constexpr auto kSequencesPerSecond = number("Sequences/Sec", "sequences_per_s", [](const ReportRow& r) {
   return Cell(format_number(r.sequences_per_s), value_of(r.sequences_per_s));
 });
-// Where a table has no step time, this is the place that tells how a run ended that has none.
+// In a table without step times, this column shows how a run ended that has no number.
 constexpr auto kSequencesPerSecondOrState = number(kSequencesPerSecond.title, kSequencesPerSecond.key,
                                                    [](const ReportRow& r) { return or_state(r, r.sequences_per_s); });
 constexpr auto kMfu = number("MFU", "mfu_fraction", [](const ReportRow& r) { return percent(r.mfu_fraction); });
@@ -114,7 +114,7 @@ constexpr auto kDays = number("Est. Walltime (days)", "estimated_days", [](const
   return Cell(format_number(r.estimated_days), value_of(r.estimated_days));
 });
 
-// Half of what lies between the fastest run and the slowest, of the median.
+// Half of the range from the fastest run to the slowest, divided by the median.
 std::optional<double> spread_fraction(const ReportRow& row) {
   if (row.step_time_runs < 2 || !row.step_time_s || !row.step_time_min_s || !row.step_time_max_s) return std::nullopt;
   return (*row.step_time_max_s - *row.step_time_min_s) / 2 / *row.step_time_s;

@@ -1,5 +1,4 @@
-// The columns of the report's tables. A column is declared once: its title for people, its key for programs, and its
-// cell.
+// The columns of the report's tables. Each is declared once: its title for people, its key for programs, and its cell.
 #pragma once
 
 #include <array>
@@ -11,34 +10,34 @@
 
 namespace perfbench::reports {
 
-// What was run, or what came of it.
+// Whether a column describes the run or its result.
 enum class ColumnOf { configuration, result };
 
 struct ReportColumn {
-  const char* title;  // as in the published tables
-  const char* key;    // with its unit
+  const char* title;  // same as in the published tables
+  const char* key;    // including its unit
   Cell (*cell)(const ReportRow&);
   Align align = Align::left;
   ColumnOf of = ColumnOf::result;
 };
 
-// table: the columns of the reference systems' tables, in MaxText's order, with MFU and the difference from a baseline;
-// maxtext: those that MaxText's has. pax, pax_moe and pax_tuning: those of Pax's tables of training, with the days that
-// all of it takes, of experts, and of fine-tuning. axlearn: what AXLearn says of its models (step time and MFU of a
-// model on an instance, in comments). torchprime: device | Model size | Batch size | seq length | step time | MFU |
-// NOTEs. seqax: Model Size | MFU.
+// table: the columns of the reference systems' tables in MaxText's order, with MFU and the difference from a baseline;
+// maxtext: only MaxText's columns. pax, pax_moe and pax_tuning: the columns of Pax's tables for training (with the days
+// of the whole training), for experts, and for fine-tuning. axlearn: the facts that AXLearn states about its models
+// (step time and MFU of a model on an instance, in comments). torchprime: device | Model size | Batch size | seq length
+// | step time | MFU | NOTEs. seqax: Model Size | MFU.
 enum class TableStyle { table, maxtext, pax, pax_moe, pax_tuning, axlearn, torchprime, seqax };
 
 std::span<const ReportColumn> columns(TableStyle style);
 
-// What a program wants beside the table: identity, state, spread, verdict.
+// Columns for programs, in addition to the table: identity, state, spread, verdict.
 std::span<const ReportColumn> detail_columns();
 
-// What was run, where rows are of several subjects.
+// The subject, for tables with rows of several subjects.
 extern const ReportColumn kSubjectColumn;
 
-// What people see beside the reference systems' columns: of how many runs a step time is the median, how far those are
-// apart, the mean step that rates are made of, and the days of a training whose length is known.
+// Columns for people, in addition to those of the reference systems: the number of runs whose median the step time is,
+// their spread, the mean step from which rates are computed, and the days of a training whose length is known.
 extern const ReportColumn kRunsColumn;
 extern const ReportColumn kSpreadColumn;
 extern const ReportColumn kMeanStepColumn;

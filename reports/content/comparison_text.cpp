@@ -26,7 +26,7 @@ std::int64_t run_count(std::size_t runs) {
   return static_cast<std::int64_t>(runs);
 }
 
-// Why it is so, and what else differs, stand below the table: sentences, and commands to repeat.
+// The reason, other differences, and commands to repeat go below the table.
 std::vector<std::string> notes_of(const CellComparison& comparison) {
   const auto& decision = comparison.decision;
   auto out = comparison.notes;
@@ -35,7 +35,7 @@ std::vector<std::string> notes_of(const CellComparison& comparison) {
   return out;
 }
 
-// One name for each comparison, which tells its subject from those of the others.
+// A name for the subject of each comparison that distinguishes it from the others.
 std::vector<std::string> subjects_of(const std::vector<CellComparison>& comparisons) {
   harness::SubjectGroups groups;
   for (const auto& comparison : comparisons) groups.place_of(comparison.subject);
@@ -70,7 +70,7 @@ const std::vector<Column>& comparison_columns() {
   return all;
 }
 
-// One engine alone needs no column that says so. A fault or a side of a comparison is always told.
+// A single engine needs no column of its name. A fault or a side of a comparison is always shown.
 bool needs_subject_column(const std::vector<CellComparison>& comparisons, const std::vector<std::string>& subjects) {
   return std::set<std::string>(subjects.begin(), subjects.end()).size() > 1 ||
          std::any_of(comparisons.begin(), comparisons.end(), [](const CellComparison& one) {

@@ -9,8 +9,8 @@
 
 namespace perfbench::reports {
 
-// A row for each cell and metric: verdict, both numbers, how they differ with the 95 % interval, why, and as notes what
-// else differs. JSON: {"baseline", "overall", "cells"}.
+// A row for each cell and metric: the verdict, both numbers, their difference with the 95 % interval, the reason, and
+// notes about other differences. JSON: {"baseline", "overall", "cells"}.
 Document comparison_document(const std::vector<harness::CellComparison>& comparisons, const std::string& baseline);
 
 }  // namespace perfbench::reports

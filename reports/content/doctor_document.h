@@ -1,4 +1,4 @@
-// What was found on a machine.
+// The observations about a machine.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace perfbench::reports {
 
-// A row for each observation; for people a footnote says what it spoils and how to mend it. JSON: an array.
+// A row for each observation; for people, a footnote describes its effect and its remedy. JSON: an array.
 Document doctor_document(const std::vector<harness::Observation>& findings);
 
 }  // namespace perfbench::reports

@@ -63,7 +63,7 @@ int64_t sent_bytes(const spec::DryCounts& counts) {
   return sum;
 }
 
-// For programs, in one row, what people read in sentences.
+// The facts that people read as sentences, in one row for programs.
 Table cell_table(const PlannedCell& planned) {
   Table table{.key = "cell", .columns = {}, .rows = {{}}};
   const auto add = [&table](const char* key, Value value) {
@@ -95,7 +95,8 @@ Table cell_table(const PlannedCell& planned) {
   return table;
 }
 
-// What is alive at the peak, by scope, and what is needed beside it. The parts sum to the need of the rank.
+// The memory that is in use at the peak, by scope, and other memory that is needed. The parts sum to the need of the
+// rank.
 Table memory_table(const PlannedCell& planned) {
   Table table{.key = "memory",
               .columns = {text_column("Part", "part"), number_column("Bytes", "bytes"),
@@ -125,7 +126,7 @@ struct Alive {
   int64_t bytes = 0;
 };
 
-// Of all layers' tensors with one of the names behind the layer's.
+// Sums over the tensors of all layers whose name without the layer is one of these.
 Alive alive(const std::vector<spec::TensorGroup>& groups, const std::vector<std::string>& names) {
   Alive out;
   for (const auto& group : groups) {
@@ -177,7 +178,7 @@ Row alternative_row(const std::string& change, const PlannedCell& planned) {
                     count_cell(run.grad_accum), count_cell(run.microbatch())}};
 }
 
-// The cell itself first: what a change costs is the difference.
+// The cell itself comes first: the cost of a change is the difference from it.
 Table alternatives_table(const Explanation& explanation) {
   Table table{.key = "alternatives",
               .columns = {text_column("Change", "change"), number_column("Memory", "needed_bytes"),
@@ -222,7 +223,7 @@ void add_alternatives(Document& out, const Explanation& explanation) {
   }
 }
 
-// A row for each field of a field list: its name, its amount, what it is.
+// A row for each field of a field list: its name, its amount and its description.
 template <class T>
 Table amounts(const char* key, const char* amount, const T& value, Cell (*cell)(int64_t)) {
   Table table{
@@ -278,7 +279,7 @@ Table stages_table(const spec::DryCounts& counts) {
   return table;
 }
 
-// What every stage's device is full of, in the order of the pipeline.
+// The memory of every stage's device, in the order of the pipeline.
 Table stage_tensors_table(const spec::DryCounts& counts) {
   Table table{.key = "stage_tensors",
               .columns = {number_column("Stage", "stage"), number_column("Rank", "rank"), text_column("Scope", "scope"),

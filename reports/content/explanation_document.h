@@ -1,4 +1,4 @@
-// Where a cell's memory goes, and what the cell could be instead.
+// The memory of a cell, and alternatives to the cell.
 #pragma once
 
 #include "harness/plan/explanation.h"
@@ -6,8 +6,8 @@
 
 namespace perfbench::reports {
 
-// Memory against the device's, the values that layers keep, the tensors alive at the peak, the alternatives with their
-// costs; then the stages, FLOPs and collectives. Of a cell that was not counted: why not.
+// Memory in comparison with the device's, the values that layers keep, the tensors in use at the peak, and the
+// alternatives with their costs; then the stages, FLOPs and collectives. For a cell that was not counted: the reason.
 Document explanation_document(const harness::Explanation& explanation);
 
 }  // namespace perfbench::reports

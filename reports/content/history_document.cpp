@@ -25,7 +25,8 @@ using harness::ScreenState;
 
 namespace {
 
-constexpr std::size_t kScoredSeries = 8;  // the first, and all that shifted: each night's score takes microseconds
+constexpr std::size_t kScoredSeries =
+    8;  // for the first series and all that shifted, because the score of each night takes microseconds
 
 std::string key_of(const char* what, const ScreenedSeries& series) {
   const auto& of = series.series;
@@ -36,7 +37,7 @@ std::string series_title(const ScreenedSeries& series) {
   return series.series.matrix + " " + series.series.cell + (series.is_control ? " (the control)" : "");
 }
 
-// Nights are drawn by their places, counted from 1.
+// Nights are drawn at their positions, counted from 1.
 double place(std::size_t night) {
   return static_cast<double>(night + 1);
 }
@@ -55,7 +56,7 @@ void add_spans(Chart& out, const ScreenedSeries& series) {
   for (const auto& change : series.changes) shade(change.night, change_text(change), false);
 }
 
-// Of the nights that the screen was given up to one of them.
+// Uses the nights that the screen got, up to one of them.
 std::optional<double> score_up_to(const std::vector<double>& logs, std::size_t end) {
   const auto found = harness::largest_shift(harness::nights_screened(std::span(logs).first(end)), {});
   if (!found) return std::nullopt;
@@ -110,7 +111,7 @@ Chart score_chart(const ScreenedSeries& series) {
     const auto score = score_up_to(logs, i + 1);
     if (score) points.push_back({.x = place(series.screened[i].night), .y = *score});
   }
-  // A night alone has another scale.
+  // A single night has another scale.
   const bool of_that_scale = series.shift && !points.empty() && series.shift->score == points.back().y;
   if (of_that_scale) {
     out.series.push_back({.name = "threshold of the newest",
@@ -164,7 +165,7 @@ std::string result_text(const ScreenedSeries& series) {
   return "steady";
 }
 
-// The newest change of the class of each series, and of its other facts, as one line for all series that share it.
+// The newest change of each series' class and of its other facts, in one line for all series that share it.
 std::vector<std::string> change_lines(const HistoryResult& result) {
   std::vector<std::string> out;
   for (const auto of : {harness::ChangeOf::machine_class, harness::ChangeOf::other_facts}) {

@@ -1,4 +1,4 @@
-// The nights of each series, drawn.
+// The nights of each series as charts.
 #pragma once
 
 #include <cstddef>
@@ -13,23 +13,24 @@
 
 namespace perfbench::reports {
 
-// Its nights, those whose machine was noisy apart; dashed what the screen was given where that is less the control's
-// drift; shaded the nights since it shifted, and those on which the machine's facts changed.
+// The nights of a series. Nights with a noisy machine are separate. A dashed line shows the values that the screen
+// used, if they are corrected for the control's drift. The nights since a shift, and those on which the machine's facts
+// changed, are shaded.
 Chart series_chart(const harness::ScreenedSeries& series, const std::string& metric);
 
-// What the screen found in its nights up to each: the score of the shift that fits best (harness/stats/screen.h), and
-// the threshold of the newest night where that was beyond it.
+// The result of the screen after each night: the score of the shift that fits best (harness/stats/screen.h), and the
+// threshold of the newest night if the score exceeds it.
 Chart score_chart(const harness::ScreenedSeries& series);
 
-// The last point of that; nothing of too few nights.
+// The last point of that chart; nullopt if there are too few nights.
 std::optional<double> shift_score(const harness::ScreenedSeries& series);
 
-// One for each series, what shifted first, at most so many; of those that shifted, and of the first few, the scores
-// too.
+// One chart for each series, those that shifted first, at most `most`. Series that shifted, and the first few, also get
+// a chart of scores.
 std::vector<Chart> history_charts(const harness::HistoryResult& result, std::size_t most);
 
-// The nights of each series: a row each, then what was found.
-// JSON: {"metric", "series", "findings"}, with every night; the document holds the result for it.
+// The nights of each series, one row each, then the findings. JSON: {"metric", "series", "findings"} with every night;
+// the document keeps the result for it.
 Document history_document(const std::shared_ptr<const harness::HistoryResult>& result);
 
 }  // namespace perfbench::reports

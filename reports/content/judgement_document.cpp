@@ -60,7 +60,7 @@ Json lines_json(const Judgement& judgement, const std::string& cell) {
   return out;
 }
 
-// CSV has a row each line.
+// CSV has a row for each line.
 void add_lines_for_programs(Document& out, const std::vector<Judgement>& judgements, const std::string& cell) {
   Table table{.key = "lines", .columns = {}, .rows = {}};
   for (const auto* key : {"verdict", "cell", "metric", "part", "text"}) {

@@ -1,4 +1,4 @@
-// The ledger of decisions (harness/store/ledgers/judgement_ledger.h): what `perfbench show verdict:ID` prints.
+// The ledger of decisions (harness/store/ledgers/judgement_ledger.h), printed by `perfbench show verdict:ID`.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace perfbench::reports {
 
-// A section a cell. `cell`: of this one alone; empty: of all.
+// One section for each cell. `cell` selects one; empty: all.
 Document judgement_document(const harness::Judgement& judgement, const std::string& cell = "");
 
 // An alert with the nights that opened it and the pairs that confirmed it, each for the cell of the alert.

@@ -1,4 +1,4 @@
-// Lists of what perfbench knows without a database: its data files, and its metrics.
+// Lists that need no database: perfbench's data files and metrics.
 #include <utility>
 
 #include "reports/content/cells.h"

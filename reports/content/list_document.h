@@ -1,4 +1,4 @@
-// What `perfbench list` shows: a table of one kind of thing.
+// The output of `perfbench list`: a table of things of one kind.
 #pragma once
 
 #include <cstddef>
@@ -14,18 +14,17 @@
 namespace perfbench::reports {
 
 struct ListQuery {
-  std::vector<std::string> where = {};  // conditions of listed_table.h, all of which hold
-  std::size_t limit = 50;               // rows
-  // Of a page, which is to be there at once: of that many runs, of the newest sweeps, it is looked whether they fit. It
-  // says so.
+  std::vector<std::string> where = {};  // conditions of listed_table.h, all of which must be met
+  std::size_t limit = 50;               // largest number of rows
+  // A page must be ready at once, so it checks at most this many runs, from the newest sweeps. It says so.
   std::size_t most_looked_at = std::numeric_limits<std::size_t>::max();
 };
 
-// Each has a table whose key is that of the kind, and a note where there were more rows than the limit. All throw
-// InputError for a condition that cannot be (listed_table.h).
+// Each has a table whose key is that of the kind, and a note if there are more rows than the limit. All throw
+// InputError for an invalid condition (listed_table.h).
 Document list_runs(const harness::Connection& db, const ListQuery& query);
 Document list_sweeps(const harness::Connection& db, const ListQuery& query);
-// Of all entries, and then what is to be done about names of which none is in force.
+// Lists all entries. A note says what to do about names that have no entry in force.
 Document list_baselines(const harness::Connection& db, const ListQuery& query);
 Document list_tags(const harness::Connection& db, const ListQuery& query);
 Document list_models(const harness::ModelCatalog& catalog, const ListQuery& query);

@@ -1,4 +1,4 @@
-// Lists of what a database holds.
+// Lists of the contents of a database.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -54,7 +54,7 @@ Cell state_cell(const harness::Connection& db, const harness::Baseline& entry, c
     if (!current || current->key != entry.key) return kSuperseded;
     return {"in force", Value("in force"), Tone::good};
   } catch (const harness::UnreadableRow&) {
-    return kSuperseded;  // by an entry that cannot be read, which is among those left out
+    return kSuperseded;  // superseded by an entry that cannot be read, which counts among those left out
   }
 }
 
@@ -82,8 +82,8 @@ Row row_of(const harness::ListedRun& run) {
                     std::string(spec::enum_name(run.kind)), id_cell(run.subject.engine_sha256), tags_cell(run.tags)}};
 }
 
-// What rows of runs are asked for, for who looks for the runs. An axis may have the name of a column, and a condition
-// is then of either.
+// The conditions on rows of runs, as a filter for the query that finds the runs. An axis may have the name of a column;
+// the condition then applies to either.
 harness::RunFilter filter_of(const TableFilter& filter, const std::vector<std::string>& axes) {
   std::set<std::string> of_cell{"run_id", "matrix", "cell"};
   const auto columns = listed_columns();

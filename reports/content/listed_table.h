@@ -1,5 +1,4 @@
-// Which rows of a table a person wants: KEY=PATTERN, where the key is a column's and * in the pattern stands for
-// anything.
+// Selects rows of a table: KEY=PATTERN, where the key names a column and * in the pattern matches any text.
 #pragma once
 
 #include <cstddef>
@@ -17,21 +16,21 @@ namespace perfbench::reports {
 
 class TableFilter {
  public:
-  // `more_keys` are keys that rows have beside their columns: the axes of cells. Throws InputError for a condition
-  // without '=', and for an unknown key, with the nearest or all of them.
+  // `more_keys` are keys of rows that are not columns: the axes of cells. Throws InputError for a condition without
+  // '=', and for an unknown key, suggesting the closest one or all of them.
   TableFilter(const std::vector<std::string>& conditions, std::vector<Column> columns,
               const std::vector<std::string>& more_keys = {});
 
-  // Whether every condition holds, of what people read in a cell or of what programs do. `more` are the values of those
-  // of more_keys that the row has.
+  // Whether the row meets every condition, in the form for people or in that for programs. `more` has the values of
+  // those of more_keys that the row has.
   bool keeps(const Row& row, const std::map<std::string, std::string>& more = {}) const;
 
-  // Of a row that has no more yet than the values of `keys`: whether there is a condition on one of them,
+  // For a row that has only the values of `keys` so far: whether there is a condition on one of them,
   bool asks_of(const std::set<std::string>& keys) const;
-  // whether every such condition holds,
+  // whether all these conditions are met,
   bool may_keep(const Row& row, const std::set<std::string>& keys,
                 const std::map<std::string, std::string>& more = {}) const;
-  // and whether the conditions on `key` hold for some text that is not below `least`.
+  // and whether some text that is not below `least` can meet the conditions on `key`.
   bool may_keep_from(const std::string& key, const std::string& least) const;
 
  private:
@@ -45,18 +44,18 @@ class TableFilter {
   std::vector<Condition> conditions_;
 };
 
-// A table that is filled row by row, as far as its query goes.
+// A table that is filled row by row, up to the limit of its query.
 class ListedTable {
  public:
   ListedTable(std::string key, std::vector<Column> columns, const ListQuery& query,
               const std::vector<std::string>& more_keys = {});
 
-  // Whether rows are still wanted after this one, which may have been left out. `more` as of TableFilter::keeps.
+  // Returns whether more rows are wanted. This row may have been left out. `more` is that of TableFilter::keeps.
   bool add(Row row, const std::map<std::string, std::string>& more = {});
 
   const TableFilter& filter() const { return filter_; }
 
-  // With a note where there was more, or nothing.
+  // With a note if there were more rows, or none.
   Document document() &&;
 
  private:

@@ -35,7 +35,7 @@ std::string measured(const harness::NightReport& report) {
   return text + ".";
 }
 
-// Where all that is open is that nothing judged some cells, the night has the word that says so.
+// If the only open question is that nothing judged some cells, the night has the word for that.
 std::string word_of(const harness::NightReport& report) {
   const auto verdict = report.verdict;
   const auto judged = harness::overall(harness::verdicts_of(report.findings, report.not_run));
@@ -46,7 +46,7 @@ std::string word_of(const harness::NightReport& report) {
   return std::string(spec::enum_name(verdict));
 }
 
-// Of a night without findings.
+// For a night without findings.
 std::string shift_text(const harness::NightReport& report) {
   if (report.unseen.empty()) return report.live_alerts.empty() ? "Nothing shifted." : "Nothing new shifted.";
   const auto judged = harness::count_in_state(report.cells, CellState::same);
@@ -137,7 +137,7 @@ CheckOutcome outcome_of(CellState state) {
   return CheckOutcome::undecided;
 }
 
-// The findings of a cell, a line of message and two of detail each. Nothing to say of a cell that is the same.
+// The findings of a cell, each with one line of message and two of detail. Nothing for a cell that is the same.
 Check check_of_cell(const harness::NightReport& report, const harness::NightCell& cell) {
   Check out{.suite = report.matrix,
             .name = harness::shown_label(cell.cell),

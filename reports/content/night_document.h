@@ -1,4 +1,4 @@
-// A night as people and programs read it, and as CI systems do.
+// A night in the formats for people, for programs and for CI systems.
 #pragma once
 
 #include <vector>
@@ -9,11 +9,11 @@
 
 namespace perfbench::reports {
 
-// What was measured, the state of each cell, what was found, and the alerts that are live.
+// The measurements, the state of each cell, the findings, and the live alerts.
 Document night_document(const harness::NightReport& report);
 
-// A check for each cell (undecided where its findings are, and where nothing judged it), one for each engine that did
-// not run, and one for the screen as a whole. The check of a cell has the same name every night.
+// A check for each cell (undecided if its findings are, or if nothing judged it), one for each engine that did not run,
+// and one for the screen as a whole. The check of a cell has the same name every night.
 std::vector<Check> night_checks(const harness::NightReport& report);
 
 }  // namespace perfbench::reports

@@ -52,7 +52,7 @@ Chart course_chart(const spec::DryCounts& counts) {
     out.spans.back().to = x;
     phase = &sample.phase;
   }
-  // Those that a glance can tell apart: steps of many microbatches turn from one to the other all the time.
+  // As many as a reader can distinguish: steps of many microbatches switch between phases all the time.
   constexpr std::size_t kMostSpans = 12;
   std::erase_if(out.spans, [](const ChartSpan& span) { return span.name == "other"; });
   if (out.spans.size() > kMostSpans) out.spans.clear();

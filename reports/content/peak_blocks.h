@@ -1,4 +1,4 @@
-// What a run's memory is made of, as the engine counts it: blocks of the pages of a plan and of a run.
+// The memory of a run, as the engine counts it: blocks in the pages of a plan and of a run.
 #pragma once
 
 #include <cstddef>
@@ -8,15 +8,15 @@
 
 namespace perfbench::reports {
 
-// What is alive over a step, its phases shaded; without points where the engine does not say.
+// The memory in use over a step, with its phases shaded; without points if the engine does not report it.
 Chart course_chart(const spec::DryCounts& counts);
 
-// Tensors alive at the peak, by kind: all.
+// All tensors in use at the peak, by kind.
 Table tensors_table(const spec::DryCounts& counts, Audience audience = Audience::everyone);
-// For people the `most` largest, with what the others come to.
+// For people the `most` largest, with the sum of the others.
 Table largest_tensors_table(const spec::DryCounts& counts, std::size_t most);
 
-// ": backward, layers.3 recompute, when layers.3.mlpwi was made"; empty where the engine does not say.
+// ": backward, layers.3 recompute, when layers.3.mlpwi was made"; empty if the engine does not report it.
 std::string moment_text(const spec::PeakMoment& moment);
 
 }  // namespace perfbench::reports

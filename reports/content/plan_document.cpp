@@ -90,7 +90,7 @@ namespace {
 
 using harness::PlanState;
 
-// Those from `first_number` on are numbers.
+// Columns from `first_number` on are numbers.
 Table table_of(const char* key, std::initializer_list<const char*> titles, std::size_t first_number) {
   Table table{.key = key, .columns = {}, .rows = {}};
   for (const auto* title : titles) {
@@ -111,7 +111,7 @@ bool had_a_choice(const PlannedCell& planned) {
   return !planned.bf16_weights_because.empty();
 }
 
-// How the weights come to products, where the plan chose that.
+// How weights are prepared for products, if the plan chose it.
 void add_choice(Row& row, const PlannedCell& planned) {
   const auto chosen = planned.cell.run.bf16_weights;
   row.cells.emplace_back(had_a_choice(planned) ? std::string(spec::enum_name(chosen)) : kNothing);
@@ -167,7 +167,7 @@ Document plan_document(const std::string& matrix, const std::vector<PlannedCell>
   }
   Document out;
   out.add(std::move(table));
-  constexpr std::size_t kMostBars = 1000;  // that can be seen
+  constexpr std::size_t kMostBars = 1000;  // as many as can be seen
   auto chart = plan_chart(plan);
   const auto bars = chart.series.front().points.size();
   if (bars > 1 && bars <= kMostBars) out.add(std::move(chart));

@@ -1,4 +1,4 @@
-// A planned cell in words: the phrases that every table of a plan shares.
+// A planned cell in words: the phrases that all tables of a plan share.
 #pragma once
 
 #include <cstdint>
@@ -11,21 +11,20 @@
 
 namespace perfbench::reports {
 
-std::string label_of(const harness::PlannedCell& planned);  // "(defaults)" of the cell of a matrix without axes
+std::string label_of(const harness::PlannedCell& planned);  // "(defaults)" for the cell of a matrix without axes
 std::string count_text(std::int64_t count);                 // "405 G"
-// What a device sends in a step, by mesh axes: "fsdp 1.50 GiB, tp 20.0 MiB"; kNothing where it sends nothing.
+// The bytes that a device sends in a step, by mesh axes: "fsdp 1.50 GiB, tp 20.0 MiB"; kNothing if it sends none.
 std::string traffic_text(const std::vector<spec::AxisTraffic>& traffic);
 
-// What cells and stages need against what a device has, drawn.
-// Of each cell that was counted the memory of a device, and what the device has where that is known.
+// The need of cells and stages in comparison with a device, as charts. Shows the memory of a device for each cell that
+// was counted, and the device's capacity where it is known.
 Chart plan_chart(const std::vector<harness::PlannedCell>& plan);
 
-// Of a cell that was counted, by stage of its pipeline; of one without stages a single bar.
+// For a cell that was counted, by stage of its pipeline; a single bar if there are no stages.
 Chart stages_chart(const harness::PlannedCell& planned);
 
-// A plan for people. What programs read of one, which may have a hundred thousand cells, is written piece by piece
-// (harness/plan/plan_export.h).
-// A row for each cell, then how many there are of each state.
+// A plan for people. A plan may have a hundred thousand cells, so the form for programs is written piece by piece
+// (harness/plan/plan_export.h). A row for each cell, then the number of cells in each state.
 Document plan_document(const std::string& matrix, const std::vector<harness::PlannedCell>& plan);
 
 }  // namespace perfbench::reports

@@ -21,8 +21,8 @@
 namespace perfbench::reports {
 namespace {
 
-// What a row is, by name. A chart is along one of these; mesh axes and a device's share of the batch follow from
-// others.
+// The facts that identify a row, by name. A chart goes along one of them; mesh axes and a device's share of the batch
+// follow from others.
 using Facts = std::map<std::string, std::string>;
 
 Facts chart_facts(const ReportRow& row) {
@@ -45,7 +45,7 @@ struct Axis {
   const char* key;
   const char* title;
   double (*value)(const ReportRow&);
-  // What must be alike beside the facts.
+  // Values that must be equal, in addition to the facts.
   std::vector<std::pair<const char*, double (*)(const ReportRow&)>> kept;
   enum class Ideal { none, by_devices, constant } ideal = Ideal::none;
 };
@@ -99,14 +99,14 @@ const std::vector<Measure>& measures() {
   return kMeasures;
 }
 
-// Rows that differ along the axis alone, as far as these facts say.
+// Groups of rows that differ only along the axis, as far as these facts tell.
 std::map<Facts, std::vector<const ReportRow*>> lines_along(const Axis& axis, const std::vector<ReportRow>& rows) {
   std::map<Facts, std::vector<const ReportRow*>> out;
   for (const auto& row : rows) {
     if (!row.step_time_s || axis.value(row) <= 0) continue;
     auto facts = chart_facts(row);
     for (const auto& [name, value] : axis.kept) facts[name] = format_ratio(value(row));
-    // Models of one size are told apart where size is not what the chart is about.
+    // Distinguishes models of equal size, unless the chart is about size.
     if (axis.value != size) facts["model"] = row.model;
     out[facts].push_back(&row);
   }
@@ -199,12 +199,14 @@ std::string configuration_of(const ReportRow& row) {
   return out;
 }
 
-// Fields that decide whether two step times mean the same: whether the run's bits repeat, and how its sums are kept.
+// Fields that decide whether two step times have the same meaning: whether the run is bit-reproducible, and how it
+// accumulates sums.
 constexpr std::array kAlwaysTold{"deterministic", "fp8_accumulation"};
 
-// The fields in which rows differ that no column of the table tells apart, and of kAlwaysTold all in which they differ.
+// The fields in which rows differ that no column of the table distinguishes, and all fields of kAlwaysTold in which
+// they differ.
 std::set<std::string> told_differences(const std::vector<ReportRow>& rows) {
-  std::map<std::string, const ReportRow*> first;  // by what the columns say
+  std::map<std::string, const ReportRow*> first;  // the first row with the same columns
   std::set<std::string> out;
   for (const auto* field : kAlwaysTold) {
     if (std::ranges::any_of(rows, [field](const ReportRow& row) { return row.varied.contains(field); })) {
@@ -221,7 +223,7 @@ std::set<std::string> told_differences(const std::vector<ReportRow>& rows) {
   return out;
 }
 
-// Rows of one engine alone need no column that says so. A fault or a side of a comparison is always told.
+// Rows of a single engine need no column of its name. A fault or a side of a comparison is always shown.
 bool tells_subjects(const std::vector<ReportRow>& rows) {
   std::set<std::string> names;
   for (const auto& row : rows) {
@@ -293,7 +295,7 @@ Table programs_table(const std::vector<ReportRow>& rows, TableStyle style) {
   return table;
 }
 
-// One that has the rows of all.
+// A report with the rows of all.
 Report merged(const std::vector<Report>& all) {
   auto out = all.front();
   for (std::size_t i = 1; i < all.size(); ++i) {

@@ -1,4 +1,4 @@
-// How speed goes with size: charts of a report's rows.
+// Charts of a report's rows that show how speed depends on size.
 #pragma once
 
 #include <vector>
@@ -12,18 +12,19 @@
 namespace perfbench::reports {
 
 // Step time and MFU against the number of devices, the sequences of a step, the sequence length and the parameters of
-// the model: for each of these of which rows that are otherwise alike have several values. A line for each set of such
-// rows; published ones apart. Beside step times against devices what perfect scaling of the smallest would be: of a
-// step's work that stays the same, a time by the devices; of a device's, the same time.
+// the model: one chart for each of these that has several values among rows that are otherwise equal. Each set of such
+// rows is a line; published rows have lines of their own. Charts of step time against devices also show perfect scaling
+// from the smallest number of devices: if the step's work stays the same, the time is divided by the devices; if a
+// device's work stays the same, so does the time.
 std::vector<Chart> scaling_charts(const std::vector<ReportRow>& rows);
 
 // Reports as a document.
-// For people a table for each, for programs one with the rows of all. Not empty.
+// For people a table for each report, for programs one table with all rows. `reports` must not be empty.
 //
-// The table of style `table` has the reference systems' columns, beside the step time how many runs it is the median of
-// and how far they are apart, the days of a training where any row says how long it is, and a column for every field of
-// the runs by which rows differ that would look alike. JSON: {"title", "mfu_definition", "baseline", "rows"}, with the
-// columns of `table` and the details under their keys.
+// The table of style `table` has the reference systems' columns. Beside the step time it shows the number of runs and
+// their spread; where a row says how long the training is, the days that it takes; and a column for every field that
+// distinguishes rows which would otherwise look the same. JSON: {"title", "mfu_definition", "baseline", "rows"}, with
+// the columns of `table` and the details under their keys.
 Document report_document(const std::vector<Report>& reports, TableStyle style);
 Document report_document(const std::vector<harness::StoredTable>& tables, TableStyle style = TableStyle::table);
 

@@ -1,5 +1,5 @@
-// What a report says, as plain structs: filled by build_report.h, made a document by report_document.h.
-// Numbers are raw, in the units of their names; digits and units are those of reports/render/format.
+// The content of a report as plain structs: build_report.h fills them, report_document.h makes a document of them.
+// Numbers are raw, in the units of their names; reports/render/format chooses digits and units.
 #pragma once
 
 #include <cstdint>
@@ -14,21 +14,21 @@ namespace perfbench::reports {
 
 struct BaselineDifference {
   std::string verdict;              // REGRESSED, IMPROVED, SAME, INCONCLUSIVE, NOT_COMPARABLE
-  std::string reason;               // its code
+  std::string reason;               // reason code
   std::string detail;               // a sentence
   std::optional<double> ratio;      // this row / baseline
   std::optional<double> ratio_low;  // 95 % interval
   std::optional<double> ratio_high;
 };
 
-// One run by one subject: all its attempts of the selection.
+// One run by one subject, with all its attempts of the selection.
 struct ReportRow {
-  bool is_published = false;  // a line of somebody else's table: 0 and empty are what it does not say
+  bool is_published = false;  // a row of another system's table: 0 and empty stand for values that it does not state
   std::string run_id;
-  std::string sweep_id;     // of the newest attempt, as are
+  std::string sweep_id;     // of the newest attempt; likewise the next two
   std::string started_utc;  // its beginning
-  std::string commit;       // and the commit of its engine; empty: unknown
-  // What was run (harness/records/subject.h); empty of a published row.
+  std::string commit;       // commit of its engine; empty: unknown
+  // The subject (harness/records/subject.h); empty for a published row.
   std::string subject;  // its name, distinct among the rows
   std::string engine_sha256;
   std::vector<std::string> inject;
@@ -36,8 +36,8 @@ struct ReportRow {
   std::string matrix;
   std::string cell;
   std::string model;
-  std::int64_t parameters = 0;            // of the model, without adapters beside it
-  std::int64_t trainable_parameters = 0;  // all of the model, those of its adapters alone, or none
+  std::int64_t parameters = 0;            // of the model, without adapters
+  std::int64_t trainable_parameters = 0;  // all of the model, only its adapters, or none
   std::string processor;                  // "Example CPU 3000, 2 cores", "NVIDIA H100 SXM5 80GB"
   std::string precision;
   std::int64_t seq_len = 0;  // tokens
@@ -51,35 +51,35 @@ struct ReportRow {
   std::string remat;
   std::optional<bool> scan;
 
-  std::string state;      // "ok" when an attempt finished, else how the last one ended
-  std::string reason;     // of that state; of ok, what its reader must know
-  std::int64_t runs = 0;  // finished
-  // Medians over the finished runs whose noise probe stood still, or over all finished runs if it never did.
+  std::string state;      // "ok" if an attempt finished, otherwise how the last one ended
+  std::string reason;     // for that state; for ok, a note for the reader
+  std::int64_t runs = 0;  // finished runs
+  // Medians over the finished runs with a steady noise probe or, if no run has one, over all finished runs.
   std::optional<double> step_time_s;       // of a run: its median step
-  std::optional<double> step_time_mean_s;  // its mean step, which rates, MFU and days are made of
-  std::int64_t step_time_runs = 0;         // of which it is the median
+  std::optional<double> step_time_mean_s;  // its mean step, from which rates, MFU and days are computed
+  std::int64_t step_time_runs = 0;         // number of runs behind the median
   std::optional<double> step_time_min_s;
   std::optional<double> step_time_max_s;
   std::optional<double> sequences_per_s;
   std::optional<double> tokens_per_s;
-  std::optional<double> real_tokens_per_s;  // without padding, where a row may hold any
-  // Of the whole training, where the run says how long that is.
+  std::optional<double> real_tokens_per_s;  // without padding, if a row may contain any
+  // For the whole training, if the run says how long it is.
   std::optional<double> estimated_days;
   std::optional<std::int64_t> total_sequences;
   std::optional<double> mfu_fraction;
   std::optional<double> hfu_fraction;
   std::optional<double> peak_memory_bytes;
-  std::optional<double> probe_spread_fraction;  // largest of the finished runs
-  // Of models with experts.
+  std::optional<double> probe_spread_fraction;  // the largest of the finished runs
+  // For models with experts.
   std::optional<double> balance_loss;
   std::optional<double> expert_load;
   std::optional<double> dropped_fraction;
   std::optional<double> eval_accuracy;
   std::optional<double> eval_perplexity;
   std::optional<BaselineDifference> difference;
-  // Fields of the RunSpec ("optimizer.beta2") that are not the same in all rows, as text.
+  // Fields of the RunSpec ("optimizer.beta2") that differ between rows, as text.
   std::map<std::string, std::string> varied;
-  std::vector<std::string> notes;  // what the reader of the row must know: noise, failures, emulation, obstacles
+  std::vector<std::string> notes;  // facts that the reader of the row must know: noise, failures, emulation, obstacles
 };
 
 struct Report {

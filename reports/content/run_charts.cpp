@@ -13,9 +13,9 @@ namespace {
 
 using spec::StepRecord;
 
-constexpr double kMillisecond = 1e-6;  // of nanoseconds
+constexpr double kMillisecond = 1e-6;  // in nanoseconds
 
-// Of the first rank, without traced steps, of which no time counts.
+// The steps of the first rank, without traced ones, whose times do not count.
 std::vector<StepRecord> timed_steps(const std::vector<StepRecord>& steps) {
   std::vector<StepRecord> out;
   for (const auto& step : steps) {
@@ -41,7 +41,7 @@ Chart times_chart(const std::vector<StepRecord>& steps, std::size_t warm_up) {
         {.x = static_cast<double>(step.step), .y = static_cast<double>(step.wall_ns) * kMillisecond});
   }
   if (warm_up > 0 && warm_up < steps.size()) {
-    // A first step on a GPU takes as long as fifty: the others would be a line along the bottom.
+    // A first step on a GPU can take as long as fifty others, which would appear as a line along the bottom.
     double most = 0;
     for (std::size_t i = warm_up; i < steps.size(); ++i) most = std::max(most, out.series[0].points[i].y);
     constexpr double kFar = 2;
@@ -52,7 +52,7 @@ Chart times_chart(const std::vector<StepRecord>& steps, std::size_t warm_up) {
   return out;
 }
 
-// As many columns as the square root of the number of steps.
+// The number of columns is the square root of the number of steps.
 Chart histogram(const std::vector<StepRecord>& steady) {
   std::vector<double> times;
   for (const auto& step : steady) times.push_back(static_cast<double>(step.wall_ns) * kMillisecond);

@@ -1,4 +1,4 @@
-// One attempt's steps, drawn.
+// One attempt's steps as charts.
 #pragma once
 
 #include <vector>
@@ -8,9 +8,9 @@
 
 namespace perfbench::reports {
 
-// Of a run's step records, by rank, then step: the time of each step with the warm-up shaded (harness/stats/steady.h),
-// how often steady steps took how long, the phases of a steady step, the loss, and what memory was for at its peak.
-// Nothing of what the records do not have.
+// From a run's step records, sorted by rank, then step: the time of each step with the warm-up shaded
+// (harness/stats/steady.h), the distribution of steady step times, the phases of a steady step, the loss, and the use
+// of memory at its peak. Charts without data are left out.
 std::vector<Chart> run_charts(const std::vector<spec::StepRecord>& steps);
 
 }  // namespace perfbench::reports

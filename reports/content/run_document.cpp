@@ -26,18 +26,18 @@ std::string short_id(const RunView& view) {
   return view.named.run_id.substr(0, 12);
 }
 
-// "3f09ac12d4e5", of one attempt "3f09ac12d4e5/2".
+// "3f09ac12d4e5", or "3f09ac12d4e5/2" for one attempt.
 std::string shown_name(const RunView& view) {
   if (view.named.means == harness::NameMeans::run) return short_id(view);
   return short_id(view) + "/" + std::to_string(view.named.attempts.front().attempt);
 }
 
-// With one subject the column tells people nothing that the commit and the engine do not.
+// With one subject, the commit and the engine say all that the column would.
 Audience subject_audience(const RunView& view) {
   return view.subjects.size() > 1 ? Audience::everyone : Audience::programs;
 }
 
-// By which `perfbench trace` knows it; nothing where attempts of several machines have its number.
+// The name that `perfbench trace` accepts; nothing if attempts of several machines have the same number.
 Cell trace_cell(const RunView& view, const ViewedAttempt& one) {
   if (!one.traced) return {kNothing, Value()};
   const auto namesakes = std::count_if(view.attempts.begin(), view.attempts.end(), [&one](const auto& other) {
@@ -165,7 +165,7 @@ void add_section(Document& out, const std::string& title, Table table) {
   out.add(std::move(table));
 }
 
-// Of two sides, by the names that a column has for people and for programs.
+// A table of two sides, with column names for people and for programs.
 Table differences_table(const std::string& key, const std::string& name, const Column& left, const Column& right,
                         const std::vector<spec::FieldDifference>& fields) {
   Table out{.key = key, .columns = {{.title = name, .key = name}, left, right}, .rows = {}};
@@ -183,7 +183,8 @@ void add_baseline(Document& out, const harness::AgainstBaseline& baseline) {
                                 {.title = "this run", .key = "run"}, baseline.environment));
 }
 
-// What the run took is on record by its sum and by scope; by tensor it is counted, and said where the counts differ.
+// Records have the memory of the run in total and by scope. Tensors are counted, and the table says where the counts
+// differ.
 void add_memory(Document& out, const RunView& view) {
   constexpr std::size_t kTensorsShown = 12;
   const auto& [counts, failure] = *view.memory;
@@ -210,19 +211,20 @@ void add_memory(Document& out, const RunView& view) {
   }
 }
 
-// As a person would type it; nothing of a run that was never executed, or whose evidence is not here.
+// The command in the form in which a user types it. nullopt for a run that was never executed, or whose evidence is not
+// on this machine.
 std::optional<std::string> reproducing_command(const RunView& view) {
   const auto can_be = std::find_if(view.attempts.rbegin(), view.attempts.rend(), [](const auto& one) {
     const auto state = one.attempt.state;
     return one.evidence && state != AttemptState::infeasible && state != AttemptState::excluded;
   });
   if (can_be == view.attempts.rend()) return std::nullopt;
-  const bool is_found = view.runs == harness::runs_folder({}, view.db);  // by its name
+  const bool is_found = view.runs == harness::runs_folder({}, view.db);  // whether the run can be found by its name
   return "perfbench reproduce " + (is_found ? shown_name(view) : shell_word(can_be->evidence->string())) + " --db " +
          shell_word(view.db.string());
 }
 
-// Of a run that several engines executed, a difference shows one.
+// If several engines executed the run, a difference shows only one of them.
 void note_other_subjects(Document& out, const RunView& view, std::size_t shown) {
   std::string others;
   for (std::size_t i = 0; i < view.subjects.size(); ++i) {

@@ -1,4 +1,4 @@
-// One run, or two side by side, as documents: what `perfbench show` and `perfbench diff` print.
+// One run, or two side by side, as documents: printed by `perfbench show` and `perfbench diff`.
 #pragma once
 
 #include "harness/app/runs/run_view.h"
@@ -6,11 +6,11 @@
 
 namespace perfbench::reports {
 
-// Tables run (one row), attempts, metrics, tensors at the peak of memory, configuration, environment and what of it
-// differs from a baseline's, tags and notes; and the command that repeats the run.
+// Tables of the run (one row), attempts, metrics, tensors at the peak of memory, configuration, environment with its
+// differences from a baseline's, tags and notes; and the command that repeats the run.
 Document run_document(const harness::RunView& view);
 
-// Tables runs (two rows), configuration, environment and metrics, of what differs; metrics all. No verdict.
+// Tables of the runs (two rows), of the differences in configuration and environment, and of all metrics. No verdict.
 Document difference_document(const harness::RunDifference& difference);
 
 }  // namespace perfbench::reports

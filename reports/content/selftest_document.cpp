@@ -51,7 +51,7 @@ Cell rate_cell(double value) {
   return {format_number(value), value};
 }
 
-// The parts of an interval and of a goal are columns of their own for programs.
+// For programs, the parts of an interval and of a goal are separate columns.
 Table result_table(Audience audience) {
   if (audience == Audience::people) {
     return {.key = "results",

@@ -9,7 +9,8 @@
 
 namespace perfbench::reports {
 
-// For people a table for each kind of measurement, for programs one of all; then how many goals are met.
+// For people a table for each kind of measurement, for programs one table of all; then the number of goals that were
+// met.
 Document selftest_document(const std::string& title, const std::vector<harness::SelftestResult>& results);
 
 }  // namespace perfbench::reports

@@ -60,7 +60,7 @@ Table operations_table(const Operations& operations, Audience audience) {
   return out;
 }
 
-// The `most` that differ most.
+// The `most` operations with the largest differences.
 Operations largest(const StepAlignment& alignment, std::size_t most) {
   Operations out;
   for (const auto& operation : alignment.operations) out.push_back(&operation);
@@ -71,7 +71,7 @@ Operations largest(const StepAlignment& alignment, std::size_t most) {
   return out;
 }
 
-// How far behind A the other step is when an operation of both ends: where the line rises, time is lost.
+// How far the other step is behind A at the end of each common operation: where the line rises, time is lost.
 Chart delay_chart(const StepAlignment& alignment) {
   Chart out{.key = "delay",
             .title = "By how much B is behind A",
@@ -90,12 +90,13 @@ Chart delay_chart(const StepAlignment& alignment) {
                                         .y = difference_milliseconds(operation.b->end_ns - operation.a->end_ns),
                                         .label = operation.phase + " " + operation.name});
   }
-  // Of what runs beside each other, what began first need not end first.
+  // Operations that overlap need not end in the order in which they began.
   for (auto& series : out.series) std::ranges::stable_sort(series.points, {}, &ChartPoint::x);
   return out;
 }
 
-// Of one step's own, and of both those that take at least a twentieth more or less than in the other.
+// The kinds are: operations of one step only, and common ones that take at least a twentieth more or less than in the
+// other step.
 std::string kind_of(const AlignedOperation& operation) {
   constexpr double kDiffers = 1.05;
   if (!operation.b) return "A alone";
@@ -112,7 +113,7 @@ std::string aligned_span_name(const AlignedOperation& operation) {
   return out + ", " + signed_difference(operation.difference_ns()) + " ms in B";
 }
 
-// Each rank's two steps below each other; of very many operations the longest.
+// Each rank's two steps below each other; if there are very many operations, the longest ones.
 Timeline both_steps(const StepAlignment& alignment) {
   Operations drawn;
   for (const auto& operation : alignment.operations) drawn.push_back(&operation);

@@ -1,4 +1,4 @@
-// Two traced runs beside each other: which parts of the step differ, and operation by operation.
+// Compares two traced runs: by parts of the step, and operation by operation.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@ namespace perfbench::reports {
 
 inline constexpr std::size_t kOperationsShown = 12;
 
-// The attribution (trace_document.h), then a step of each: by how much B is behind A whenever an operation ends,
-// both as lanes of one timeline, and the operations, for people the `most` that differ most.
+// The attribution (trace_document.h), then one step of each run: the delay of B at the end of each operation, both
+// steps as lanes of one timeline, and the operations; for people the `most` with the largest differences.
 Document trace_difference_document(const harness::Attribution& attribution, const harness::StepAlignment& alignment,
                                    std::size_t most = kOperationsShown);
 

@@ -104,7 +104,7 @@ Chart attribution_chart(const Attribution& attribution, std::size_t most) {
   };
   add(out.series[0], "A", 0, attribution.a_s * kMilliseconds);
   double at = attribution.a_s;
-  for (std::size_t i = 0; i + 1 < shares.rows.size(); ++i) {  // the last row is the step
+  for (std::size_t i = 0; i + 1 < shares.rows.size(); ++i) {  // the last row is the whole step
     const auto& cells = shares.rows[i].cells;
     const double difference = std::get<double>(cells[3].value);
     add(out.series[difference > 0 ? 1 : 2], cells[0].text, at * kMilliseconds, (at + difference) * kMilliseconds);
@@ -162,7 +162,7 @@ std::string title_of(std::string_view field) {
   return out;
 }
 
-// Visits what is a part of the step, and the collectives' total.
+// Visits the parts of the step and the total of the collectives.
 template <class F>
 void for_each_part(const TraceSummary& summary, const F& visit) {
   auto step = [&visit](const spec::Field& field, const std::int64_t& value) {
@@ -203,7 +203,7 @@ Table table_for_programs(const std::vector<TraceSummary>& summaries) {
   return table;
 }
 
-// Of all ranks and steps alike; their bars sum to the step.
+// Means over all ranks and steps; the bars sum to the step.
 Chart parts_chart(const std::vector<TraceSummary>& summaries) {
   Chart out{.key = "parts",
             .title = "Parts of a traced step, means",
@@ -226,7 +226,7 @@ Chart parts_chart(const std::vector<TraceSummary>& summaries) {
   return out;
 }
 
-// A trace says with every step how many records its rank dropped.
+// Each step of a trace repeats the number of records that its rank dropped.
 std::int64_t dropped_records(const std::vector<TraceSummary>& summaries) {
   std::int64_t dropped = 0;
   std::int64_t rank = -1;
@@ -249,7 +249,7 @@ std::string span_name(const spec::TraceEvent& event) {
   return event.axis.empty() ? name : name + " " + event.axis;
 }
 
-// The first traced step, of every rank; of very many spans the longest.
+// The first traced step of every rank; if there are very many spans, the longest ones.
 Timeline first_step(const std::vector<RankTrace>& traces) {
   std::int64_t step = std::numeric_limits<std::int64_t>::max();
   for (const auto& trace : traces) {

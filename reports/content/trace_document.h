@@ -1,4 +1,4 @@
-// Where a difference of step time comes from, for people and for programs.
+// The causes of a difference in step time, for people and for programs.
 #pragma once
 
 #include <cstddef>
@@ -12,12 +12,12 @@
 namespace perfbench::reports {
 
 // The `most` largest shares of the difference, one line each: "+1.24 ms backward matmul, of +2 ms between the traced
-// steps". The traced steps are other ones than those a verdict is about, so that their difference stands beside it.
-// Shares that did not change have none.
+// steps". A verdict is about other steps than the traced ones, so the line also gives the difference of the traced
+// steps. Shares that did not change are left out.
 std::vector<std::string> largest_differences(const harness::Attribution& attribution, std::size_t most);
 
-// From A's step to B's, one difference on the other: the `most` largest shares, the rest as one, the last one ends
-// where B is.
+// From A's step to B's, with stacked differences: the `most` largest shares, then the rest as one. The last one ends at
+// B.
 Chart attribution_chart(const harness::Attribution& attribution, std::size_t most);
 
 // For people the `most` largest shares, the rest as one row, and the whole step; for programs every share.
@@ -25,9 +25,8 @@ Document attribution_document(const harness::Attribution& attribution, std::size
 // Every share.
 std::string attribution_json(const harness::Attribution& attribution);
 
-// Where the time of each traced step went.
-// A row per rank and step: for people the parts in percent of the step, for programs every field of TraceSummary in
-// nanoseconds. Then what to know about them.
+// How the time of each traced step was spent. A row for each rank and step: for people the parts in percent of the
+// step, for programs every field of TraceSummary in nanoseconds. Then notes about them.
 Document trace_document(const std::vector<harness::RankTrace>& traces);
 
 }  // namespace perfbench::reports

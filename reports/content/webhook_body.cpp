@@ -17,10 +17,10 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kHeaderBytes = 150;
 constexpr std::size_t kSectionBytes = 3000;
-constexpr std::size_t kShownAlerts = 40;  // of 50 blocks, with the header and the line about the rest
+constexpr std::size_t kShownAlerts = 40;  // of 50 blocks, because the header and the line about the rest take some
 constexpr const char* kDots = "...";
 
-// Slack's mrkdwn takes these three from text and no others.
+// The three characters that Slack's mrkdwn escapes.
 std::string escaped(const std::string& text) {
   std::string out;
   for (const char c : shown(text)) {
@@ -41,7 +41,7 @@ std::string escaped(const std::string& text) {
   return out;
 }
 
-// Cut between characters, not inside one, nor inside an escaped one.
+// Cuts between characters, never inside one or inside an escaped one.
 std::string at_most(const std::string& text, std::size_t bytes) {
   if (text.size() <= bytes) return text;
   auto end = cut_to(text, bytes - std::char_traits<char>::length(kDots)).size();

@@ -1,4 +1,4 @@
-// A message about the alerts of one commit range: JSON as Slack's incoming webhooks take it, and what is compatible.
+// A message about the alerts of one commit range, as JSON for Slack's incoming webhooks and compatible services.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace perfbench::reports {
 
-// {"text": ..., "blocks": [...]}: `text` says it all in one paragraph for receivers that know no blocks. Kept within
-// Slack's limits (header 150 characters, section 3000 bytes here, 50 blocks); what does not fit is counted.
+// {"text": ..., "blocks": [...]}. `text` has everything in one paragraph, for receivers that do not support blocks.
+// Stays within Slack's limits (header 150 characters, section 3000 bytes here, 50 blocks) and counts what does not fit.
 std::string webhook_body(const harness::AlertGroup& group);
 
 }  // namespace perfbench::reports

@@ -1,4 +1,4 @@
-// A chart as data: what is drawn, in the units of its axes. Every text is data, as it is.
+// A chart as data: its content in the units of its axes. Every text is data and is not interpreted.
 #pragma once
 
 #include <optional>
@@ -7,29 +7,30 @@
 
 namespace perfbench::reports {
 
-enum class Scale { linear, logarithmic };  // of a logarithmic axis every value is above 0
+enum class Scale { linear, logarithmic };  // on a logarithmic axis every value is above 0
 
 struct ChartAxis {
-  std::string title;  // with its unit
+  std::string title;  // including its unit
   Scale scale = Scale::linear;
-  std::vector<std::string> categories = {};  // where they are not empty, category i is at i
-  bool from_zero = false;                    // of a linear one
-  std::optional<double> end = {};            // of a linear y axis: what is far above is an arrow there, with its number
+  std::vector<std::string> categories = {};  // if not empty, category i is at i
+  bool from_zero = false;                    // for a linear axis
+  std::optional<double> end = {};  // for a linear y axis: a value far above it becomes an arrow with its number
 };
 
 struct ChartPoint {
   double x = 0;
   double y = 0;
   std::optional<double> low = {};   // an interval around y
-  std::optional<double> high = {};  // both or neither
-  std::string label = {};           // what this point is, beyond its numbers
+  std::optional<double> high = {};  // low and high are given both or not at all
+  std::string label = {};           // describes the point, beyond its numbers
 };
 
-// connected: a line with a mark for each point, of many without. ideal: a dashed line without marks, as a limit or what
-// perfect scaling would be. bars: from 0, or where a point has an interval over that.
+// connected: a line with a mark for each point, or without marks if there are many. ideal: a dashed line without marks,
+// for a limit or perfect scaling. bars: from 0 or, if a point has an interval, over the interval.
 enum class Marks { connected, points, ideal, bars };
 
-// by_place: by its number in the chart, where all series are so. limit: what others are held against.
+// by_place: by its index in the chart, if all series have this colour. limit: for a value with which others are
+// compared.
 enum class Colour { by_place, plain, good, bad, doubtful, limit };
 
 struct ChartSeries {
@@ -47,7 +48,7 @@ struct ChartSpan {
 };
 
 struct Chart {
-  std::string key;  // what programs call it, unique in a document
+  std::string key;  // its name for programs, unique in a document
   std::string title;
   ChartAxis x;
   ChartAxis y;

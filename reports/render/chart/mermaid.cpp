@@ -19,10 +19,10 @@ std::string quoted(const std::string& text) {
   auto out = shown(text);
   std::ranges::replace_if(
       out, [](char c) { return std::string_view("\"`%{};#<>&\\\n").find(c) != std::string::npos; }, ' ');
-  return '"' + (out.empty() ? " " : out) + '"';  // its grammar has no empty text
+  return '"' + (out.empty() ? " " : out) + '"';  // Mermaid's grammar does not allow an empty text
 }
 
-// Six digits; its grammar knows no exponents.
+// Six digits, because Mermaid's grammar does not allow exponents.
 std::string number(double value) {
   constexpr int kDigits = 6;
   constexpr int kMostDecimals = 30;
@@ -82,7 +82,7 @@ std::string y_axis(const ChartAxis& axis, const std::vector<const Values*>& draw
 
 std::string mermaid(const Chart& chart) {
   if (chart.x.scale == Scale::logarithmic || chart.y.scale == Scale::logarithmic) return "";
-  Values measured;  // of all series but limits: where one has no point another has
+  Values measured;  // of all series but limits: at a place where one has no point, another has one
   std::vector<Values> limits;
   bool bars = false;
   for (const auto& series : chart.series) {

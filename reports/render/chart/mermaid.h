@@ -1,4 +1,4 @@
-// A chart in Mermaid's words, which GitHub draws where it shows Markdown: it shows no picture that is not an address.
+// A chart in Mermaid's language, which GitHub draws in Markdown; pictures there need an address.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace perfbench::reports {
 
-// An xychart (https://mermaid.js.org/syntax/xyChart): lines, or bars, over places that are evenly apart. Empty for what
-// that has no way to say: intervals, logarithmic axes, places that are not, fewer than two of them. Of names and titles
-// what could end their quotes or begin a comment becomes a space.
+// An xychart (https://mermaid.js.org/syntax/xyChart): lines or bars over evenly spaced places. Empty for a chart that
+// Mermaid cannot express: with intervals, logarithmic axes, unevenly spaced places, or fewer than two of them. In names
+// and titles, characters that could end their quotes or begin a comment become spaces.
 std::string mermaid(const Chart& chart);
 
 }  // namespace perfbench::reports

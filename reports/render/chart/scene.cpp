@@ -23,7 +23,7 @@ double step_of(double span, int wanted) {
 
 std::vector<double> powers(double base, const AxisRange& range) {
   std::vector<double> out;
-  // Logarithms of powers are whole but for rounding.
+  // Logarithms of powers are integers up to rounding.
   constexpr double kSlack = 1e-9;
   const auto first = static_cast<int>(std::ceil(std::log(range.low) / std::log(base) - kSlack));
   const auto last = static_cast<int>(std::floor(std::log(range.high) / std::log(base) + kSlack));
@@ -31,7 +31,7 @@ std::vector<double> powers(double base, const AxisRange& range) {
   return out;
 }
 
-// Of what has a place on it.
+// Covers the values that a logarithmic axis can show.
 AxisRange logarithmic_range(const std::vector<double>& values) {
   constexpr double kMargin = 1.25;
   std::optional<AxisRange> out;
@@ -81,7 +81,7 @@ std::vector<double> axis_ticks(const ChartAxis& axis, const AxisRange& range, in
     return out;
   }
   const double step = step_of(range.high - range.low, wanted);
-  // By whole multiples: sums of steps would not be equal on every machine.
+  // Uses integer multiples, because sums of steps would not be equal on every machine.
   const auto first = static_cast<long>(std::ceil(range.low / step - 1e-9));
   const auto last = static_cast<long>(std::floor(range.high / step + 1e-9));
   for (long i = first; i <= last; ++i) out.push_back(static_cast<double>(i) * step);
@@ -98,9 +98,9 @@ constexpr double kTop = 16;
 constexpr double kBottom = kHeight - 56.0;
 constexpr double kLegendLine = 18;
 constexpr std::size_t kColours = 6;
-constexpr std::size_t kMarkedPoints = 100;  // more are a line without marks
+constexpr std::size_t kMarkedPoints = 100;  // series with more points become a line without marks
 
-// Number of a colour in chart.css, where 2, 3 and 5 are those of what is bad, good and doubtful elsewhere.
+// The number of a colour in chart.css. There 2, 3 and 5 are the colours that mean bad, good and doubtful elsewhere.
 std::size_t colour_number(Colour colour, std::size_t place) {
   switch (colour) {
     case Colour::plain:
@@ -119,7 +119,7 @@ std::size_t colour_number(Colour colour, std::size_t place) {
   return place % kColours + 1;
 }
 
-// A tenth of a unit is less than can be seen.
+// A tenth of a unit is too small to be visible.
 std::string coordinate(double value) {
   auto text = fmt::format("{:.1f}", value);
   if (text.ends_with(".0")) text.resize(text.size() - 2);
@@ -174,7 +174,7 @@ class Drawing {
     scene_.shapes.push_back({std::move(tag), std::move(attributes), std::move(text)});
   }
 
-  // From one bar to the next; they are equally far apart.
+  // The distance between two bars, which is always the same.
   static double spacing(const ChartSeries& series) {
     if (series.points.size() < 2) return 1;
     return (series.points.back().x - series.points.front().x) / static_cast<double>(series.points.size() - 1);
@@ -187,7 +187,7 @@ class Drawing {
   double across(double x) const { return kLeft + (kRight - kLeft) * share(chart_.x, x_, x); }
   double down(double y) const { return kBottom - (kBottom - kTop) * share(chart_.y, y_, std::min(y, y_.high)); }
 
-  // Of a name as much as there is room for; all of it is in what a point says.
+  // As much of a name as there is room for; the description of a point has all of it.
   static std::string tick_text(const ChartAxis& axis, double value, std::size_t marks) {
     if (!axis.categories.empty()) {
       constexpr double kLetter = 6;
@@ -280,7 +280,7 @@ class Drawing {
     }
   }
 
-  // Of each column of the drawing the first, the lowest, the highest and the last.
+  // For each column of the drawing, the first, the lowest, the highest and the last point.
   std::vector<ChartPoint> told_apart(const std::vector<ChartPoint>& points) const {
     constexpr std::size_t kMost = 4 * kWidth;
     if (points.size() <= kMost) return points;
@@ -333,7 +333,7 @@ class Drawing {
     }
   }
 
-  // Of a point beyond the axis.
+  // Draws the arrow for a point beyond the axis.
   void above(const ChartSeries& series, const ChartPoint& point, std::size_t number) {
     const double x = across(point.x);
     add("path",

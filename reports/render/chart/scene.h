@@ -1,4 +1,4 @@
-// Where an axis has its marks.
+// The range and the ticks of an axis.
 #pragma once
 
 #include <string>
@@ -14,31 +14,31 @@ struct AxisRange {
   double high = 1;
 };
 
-// What holds all values, whole steps of its marks around them.
+// A range that contains all values and extends to whole steps of the ticks.
 AxisRange axis_range(const ChartAxis& axis, const std::vector<double>& values);
 
-// Within the range: a linear axis at multiples of 1, 2 or 5 times a power of ten, about `wanted` of them; a logarithmic
-// one at powers of ten, or of two where those are too few; categories at each, or at every n-th.
+// Ticks within the range: on a linear axis at multiples of 1, 2 or 5 times a power of ten, about `wanted` of them; on a
+// logarithmic axis at powers of ten, or of two if those are too few; for categories at each, or at every n-th.
 std::vector<double> axis_ticks(const ChartAxis& axis, const AxisRange& range, int wanted);
 
-// A chart as shapes: drawn once, for files (svg.h) and for pages, which make elements of the same shapes.
-// An SVG element. What others wrote is in `text` alone, never in an attribute.
+// A chart as shapes: drawn once, both for files (svg.h) and for pages, which make elements of the same shapes. Shape is
+// an SVG element. Text from outside is only in `text`, never in an attribute.
 struct Shape {
   std::string tag;
   std::vector<std::pair<std::string, std::string>> attributes;
-  std::string text = {};  // of a text element its content, of another one its title; empty: none
+  std::string text = {};  // the content of a text element, or the title of another one; empty: none
 };
 
 struct Scene {
   std::string title;
   int width = 0;
   int height = 0;
-  std::vector<Shape> shapes;  // later ones over earlier ones
+  std::vector<Shape> shapes;  // later shapes are drawn over earlier ones
 };
 
-// Lines of more points than can be told apart keep, of each column of the drawing, the first, the lowest, the highest
-// and the last; the drawing then says how many there are. Equal charts give equal shapes, digit by digit. A chart
-// without a point has its axes' titles alone.
+// A line with more points than can be distinguished keeps the first, the lowest, the highest and the last point of each
+// column of the drawing; the drawing then says how many points there are. Equal charts give equal shapes, digit by
+// digit. A chart without points has only the titles of its axes.
 Scene draw(const Chart& chart);
 
 }  // namespace perfbench::reports

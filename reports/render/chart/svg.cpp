@@ -12,8 +12,8 @@
 namespace perfbench::reports {
 namespace {
 
-// The charts' part of the page's style, with each colour's name replaced by its light value: not every program that
-// shows SVG knows names of colours. The page has lines "--NAME: light-dark(LIGHT, DARK);".
+// The part of the page's style for charts, with each named colour replaced by its light value, because some programs
+// that show SVG do not support colour variables. The page has lines "--NAME: light-dark(LIGHT, DARK);".
 std::string style_of_light_page() {
   constexpr std::string_view kPair = ": light-dark(";
   std::string style(chart_style());

@@ -8,8 +8,8 @@
 
 namespace perfbench::reports {
 
-// SVG 1.1, one drawing under the other with its title above, in the colours of a light page, on white: without script,
-// without a request to anywhere. Equal scenes give equal bytes.
+// SVG 1.1: the drawings below each other, each with its title above, in the colours of a light page, on white. Contains
+// no script and makes no requests. Equal scenes give equal bytes.
 std::string svg(const std::vector<Scene>& scenes);
 
 }  // namespace perfbench::reports

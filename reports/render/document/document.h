@@ -1,4 +1,4 @@
-// What ran when, in lanes: as data of a document (document.h).
+// A timeline as data of a document (document.h): lanes of spans.
 #pragma once
 
 #include <cstddef>
@@ -18,15 +18,15 @@ namespace perfbench::reports {
 
 struct TimelineSpan {
   std::string name;
-  std::string kind;  // spans of one kind look alike
+  std::string kind;  // spans of the same kind look alike
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
 };
 
-// Spans of a lane that lie within one another, or overlap, are drawn below one another.
+// Spans of a lane that are nested or overlap are drawn below each other.
 struct TimelineLane {
   std::string name;
-  std::vector<TimelineSpan> spans;  // by their beginning, the longer one first
+  std::vector<TimelineSpan> spans;  // sorted by start; of two that begin together the longer one comes first
 };
 
 struct Timeline {
@@ -35,27 +35,28 @@ struct Timeline {
   std::vector<TimelineLane> lanes;
 };
 
-// What a command has to say, as blocks. A command fills a document once; each format has one function that renders any
-// (render.h).
+// The output of a command as blocks. A command fills a document once; for each format there is one function that
+// renders any document (render.h).
 //
-// Every text in a document is data, as it is: names, reasons and log lines of others too. A renderer escapes what its
-// format needs, once, and nobody else does.
-// What a reader's eye should find first; colour on a terminal, nothing elsewhere.
+// Every text in a document is data, including names, reasons and log lines from outside. Only the renderer escapes it,
+// once, as its format requires.
+//
+// Tone marks what should catch the reader's eye: it is a colour on a terminal, and nothing elsewhere.
 enum class Tone { plain, good, bad, doubtful };
 
-// Who reads a column: people find identity and raw spread beside the table in the way, programs want them; and programs
-// want one table of what people are shown in several. A table without a column for somebody is not there for them. What
-// is for pages can be chosen there, and nobody else has it.
+// The readers of a column. For people, identity and raw spread would clutter a table, but programs need them; programs
+// also need one table of data that people see in several. A table that has no column for a reader does not exist for
+// that reader. `pages` marks content for pages only, which can be selected there.
 enum class Audience { everyone, programs, people, pages };
 
 struct Column {
   std::string title;  // for people
-  std::string key;    // for programs: with its unit, unique in its table
+  std::string key;    // for programs: including its unit, unique in its table
   Align align = Align::left;
   Audience audience = Audience::everyone;
 };
 
-// Nothing for what is not known.
+// monostate if the value is unknown.
 using Value = std::variant<std::monostate, bool, std::int64_t, double, std::string, std::vector<std::string>>;
 
 template <class T>
@@ -76,12 +77,12 @@ struct Cell {
 };
 
 struct Row {
-  std::vector<Cell> cells;              // one for each column
-  std::vector<std::string> notes = {};  // footnotes; those of several rows that say the same are one
+  std::vector<Cell> cells;              // one cell for each column
+  std::vector<std::string> notes = {};  // footnotes; equal notes of several rows become one
 };
 
 struct Table {
-  std::string key;  // what programs call its rows, unique in a document: "rows", "findings"
+  std::string key;  // its name for programs, unique in a document: "rows", "findings"
   std::vector<Column> columns;
   std::vector<Row> rows;
 };
@@ -97,15 +98,15 @@ struct Paragraph {
 struct List {
   std::vector<std::string> items;
 };
-// A remark about what was shown, less than a paragraph: what was left out, how to see it.
+// A remark about the output, shorter than a paragraph: for example what was left out, and how to see it.
 struct Note {
   std::string text;
 };
-// A series of numbers in order, for a line of heights. A chart is drawn in pages and alone, a timeline in
-// pages; others have their tables.
+// An ordered series of numbers, for a line of heights. Charts appear in pages and in files of their own, timelines in
+// pages; other formats have tables of the same data.
 struct Series {
   std::string title;
-  std::string unit;  // of the metric catalog
+  std::string unit;  // as in the metric catalog
   std::vector<double> values;
 };
 
@@ -113,16 +114,15 @@ using Block = std::variant<Heading, Paragraph, List, Note, Series, Chart, Timeli
 
 struct Document {
   std::vector<Block> blocks;
-  // Makes the JSON of the same for programs with json_text(), where that is more than the rows of the tables; it holds
-  // what it is made of. Only who renders JSON calls it: of a long history it takes as long as all the rest. Empty: the
-  // tables are all there is to say.
+  // Makes the JSON for programs with json_text(), if it has more than the rows of the tables; it owns the data for
+  // that. Only the JSON renderer calls it, because for a long history it takes as long as all the rest. Empty: the
+  // tables are complete.
   std::function<std::string()> json = {};
-  // What a server that may change things offers to do about what the document is of: names of the states that may
-  // follow.
+  // Changes that a server may offer for the subject of the document: the names of the allowed next states.
   std::vector<std::string> actions = {};
-  // Of a server's page in whose place there is another once it is made: it asks for that at once.
+  // This page of a server is a placeholder until the real one is made: it asks for that at once.
   bool to_come = false;
-  // Of what does not change: such a page is not asked for again.
+  // The content never changes: such a page is not requested again.
   bool lasting = false;
 
   template <class T>
@@ -131,11 +131,10 @@ struct Document {
   }
 };
 
-// Which columns of a table somebody gets to see.
-// The places of the columns for everyone and for `reader`.
+// The columns of a table that a reader sees: the indices of the columns for everyone and for `reader`.
 std::vector<std::size_t> columns_for(const Table& table, Audience reader);
 
-// Notes of a table's rows, numbered in the order of their first use: rows that say the same share one.
+// The notes of a table's rows, numbered in the order of first use. Rows with equal notes share one.
 class Footnotes {
  public:
   // Counted from 1.

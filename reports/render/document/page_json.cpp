@@ -41,7 +41,7 @@ bool is_known(const Value& value) {
   return !std::holds_alternative<std::monostate>(value);
 }
 
-// By number where all that is known are numbers, else by text.
+// Sorts by number if all known values are numbers, otherwise by text.
 bool sorts_by_number(const Table& table, std::size_t column) {
   bool any = false;
   for (const auto& row : table.rows) {
@@ -55,7 +55,8 @@ bool sorts_by_number(const Table& table, std::size_t column) {
   return any;
 }
 
-// Its different cells once, and the number of each row's: most columns of a long table say a few things.
+// Lists the distinct cells once, and the index of each row's cell, because most columns of a long table have few
+// distinct values.
 Json column_json(const Table& table, std::size_t index) {
   const auto& column = table.columns[index];
   const bool numbers = sorts_by_number(table, index);
@@ -67,7 +68,7 @@ Json column_json(const Table& table, std::size_t index) {
            {"values", numbers ? Json::array() : Json()},
            {"tones", Json::object()},
            {"of", Json::array()}};
-  nlohmann::json tones = nlohmann::json::object();  // an ordered one looks through all its keys for each
+  nlohmann::json tones = nlohmann::json::object();  // an ordered one would search all its keys for each insertion
   std::map<std::tuple<std::string, std::optional<double>, Tone>, std::size_t> known;
   for (const auto& row : table.rows) {
     const auto& cell = row.cells[index];
@@ -94,7 +95,7 @@ Json scene_json(const Scene& scene) {
   return out;
 }
 
-// Names and kinds once; times in microseconds from the first beginning, of which a tenth is enough.
+// Lists names and kinds once. Times are in microseconds since the first start, with one decimal.
 class TimelineJson {
  public:
   explicit TimelineJson(const Timeline& timeline) {
@@ -129,10 +130,11 @@ class TimelineJson {
     return std::round(static_cast<double>(ns - begin_.value_or(0)) / 100.0) / 10.0;
   }
 
-  // Each in the first row whose last span has ended: what lies within another below it, and so what overlaps it.
+  // Puts each span in the first row whose last span has ended, so that nested and overlapping spans are below each
+  // other.
   Json lane_json(const TimelineLane& lane) {
     Json spans = Json::array();
-    std::vector<std::int64_t> ends;  // by row
+    std::vector<std::int64_t> ends;  // end of the last span in each row
     for (const auto& span : lane.spans) {
       const auto free = std::find_if(ends.begin(), ends.end(), [&](auto end) { return end <= span.start_ns; });
       const auto row = free - ends.begin();
@@ -151,9 +153,9 @@ class TimelineJson {
   Texts kinds_;
 };
 
-// In order of their kinds; those that say nothing here are null.
+// In the order of their kinds; blocks without content here are null.
 struct PageBlock {
-  std::string heading;  // the last one
+  std::string heading;  // text of the last heading
 
   Json operator()(const Heading& block) {
     heading = shown(block.text);

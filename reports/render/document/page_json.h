@@ -1,5 +1,5 @@
-// A document as the script of a page reads it (reports/page/assets/page.js). Include in .cpp files only: it pulls in
-// the JSON library.
+// A document in the form that the script of a page reads (reports/page/assets/page.js). Include this in .cpp files
+// only, because it needs the JSON library.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -8,8 +8,8 @@
 
 namespace perfbench::reports {
 
-// {"title": the first heading, "blocks": [{"kind": ...}, ...]}. Texts are as a terminal may show them (shown()): what
-// reorders or hides letters is written out.
+// {"title": the first heading, "blocks": [{"kind": ...}, ...]}. Texts are escaped for a terminal (shown()): characters
+// that reorder or hide letters are written as escapes.
 nlohmann::ordered_json page_json(const Document& document);
 
 }  // namespace perfbench::reports

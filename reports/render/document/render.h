@@ -1,4 +1,4 @@
-// A document in each format. What the text of others may do there is decided here and in reports/format, nowhere else.
+// A document in each format. Only this code and reports/format decide how text from outside is escaped.
 #pragma once
 
 #include <array>
@@ -16,33 +16,33 @@ namespace perfbench::reports {
 
 enum class DocumentFormat { text, markdown, csv, json, html, svg };
 
-// How text is laid out.
+// The layout of text.
 struct TextLayout {
-  std::size_t width = 80;  // columns of the terminal; 0: as wide as it is
+  std::size_t width = 80;  // columns of the terminal; 0: unlimited
   bool colour = false;
 };
 
 std::string render(const Document& document, DocumentFormat format, const TextLayout& layout = {});
 
-// For a terminal. Aligned tables; one that is wider than the layout says what all its rows have in common once, above,
-// and is then narrowed by wrapping its cells, at last by a block of lines for each row. Nothing is left out.
+// For a terminal. Tables are aligned. If a table is wider than the layout, values that all its rows have in common are
+// printed once above it. If it is still too wide, its cells are wrapped, and finally each row becomes a block of lines.
+// Nothing is left out.
 std::string render_text(const Document& document, const TextLayout& layout);
 
-// Whether Markdown has the charts too, those that Mermaid can draw (chart/mermaid.h): not everybody who shows Markdown
-// draws them.
+// Whether Markdown contains the charts that Mermaid can draw (chart/mermaid.h); not every Markdown viewer draws them.
 enum class Pictures { none, mermaid };
 
 // CommonMark with GitHub's tables.
 std::string render_markdown(const Document& document, Pictures pictures = Pictures::none);
 
-// RFC 4180: the tables alone, each with a line of keys, an empty line between two.
+// RFC 4180: only the tables, each with a line of keys, separated by empty lines.
 std::string render_csv(const Document& document);
 
-// A page that works from disk, on any screen and on paper, and asks nobody for anything: the document as JSON, and a
-// script that makes elements of it and sets texts.
+// A page that works from disk, on any screen and on paper, without any requests: the document as JSON, and a script
+// that makes elements of it and sets their texts.
 std::string render_html(const Document& document);
 
-// What a server's pages lead to, and whether alerts may be changed there. A page from disk has no places.
+// The links of a server's pages, and whether alerts may be changed there. A page from disk has no places.
 struct Link {
   std::string text;
   std::string path;
@@ -51,17 +51,17 @@ struct Site {
   std::vector<Link> places;
   bool writable = false;
 };
-// A page of a server asks it for its data again, and shows what has changed.
+// A page of a server requests its data again and shows what has changed.
 struct Page {
   std::string html;
-  std::string policy;  // of its Content-Security-Policy, which is also within it
+  std::string policy;  // its Content-Security-Policy, which the page also contains
 };
 Page page_of(const Document& document, const Site& site);
-// The JSON within it.
+// The JSON inside the page.
 std::string page_data(const Document& document, const Site& site);
 
-// Its charts, one under the other: all, or those whose key is `chart`, or begins with that and "_". A drawing of
-// nothing where there is none.
+// Its charts below each other: all, or those whose key is `chart`, or begins with it and "_". An empty drawing if there
+// are none.
 std::string render_svg(const Document& document, std::string_view chart = {});
 std::vector<std::string> chart_keys(const Document& document);
 
@@ -80,8 +80,8 @@ struct perfbench::spec::EnumNames<perfbench::reports::DocumentFormat> {
 
 namespace perfbench::reports {
 
-// The rows of a table for JSON that says more than they do. Include in .cpp files only: it pulls in the JSON library.
-// An array of objects, by the keys of the columns for programs; null for what is not known.
+// The rows of a table, for JSON that contains more than the rows. Include this in .cpp files only, because it needs the
+// JSON library. An array of objects, by the keys of the columns for programs; null for unknown values.
 nlohmann::ordered_json json_rows(const Table& table);
 
 }  // namespace perfbench::reports

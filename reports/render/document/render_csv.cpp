@@ -13,7 +13,9 @@ struct CsvValue {
   std::string operator()(std::monostate) const { return {}; }
   std::string operator()(bool value) const { return value ? "true" : "false"; }
   std::string operator()(std::int64_t value) const { return std::to_string(value); }
-  std::string operator()(double value) const { return fmt::format("{}", value); }  // shortest that reads back equal
+  std::string operator()(double value) const {
+    return fmt::format("{}", value);
+  }  // the shortest text that reads back as the same number
   std::string operator()(const std::string& value) const { return csv_field(value); }
   std::string operator()(const std::vector<std::string>& values) const {
     std::string joined;

@@ -12,7 +12,7 @@
 namespace perfbench::reports {
 namespace {
 
-// As a policy names what may run: W3C, Content Security Policy Level 3, "hash-source".
+// The name of a script in a policy that allows it: W3C, Content Security Policy Level 3, "hash-source".
 std::string hash_source(std::string_view text) {
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
   unsigned int size = 0;
@@ -22,8 +22,8 @@ std::string hash_source(std::string_view text) {
   return "'sha256-" + std::string(encoded.begin(), encoded.begin() + length) + "'";
 }
 
-// JSON within a script element: no "<" that could end it, or begin a comment in it (HTML Standard, 4.12.1.3). The same
-// data, for whoever parses it.
+// JSON inside a script element. It must not contain a "<" that could end the element or begin a comment in it (HTML
+// Standard, 4.12.1.3). A parser gets the same data.
 std::string within_script(std::string json) {
   std::string out;
   out.reserve(json.size());
@@ -57,7 +57,7 @@ std::string page_data(const Document& document, const Site& site) {
 
 Page page_of(const Document& document, const Site& site) {
   const auto style = std::string(colour_style()) + std::string(chart_style()) + std::string(page_style());
-  // A function around it: no name of it is anybody else's.
+  // A function around the script keeps its names private.
   const auto script = "(() => {\n\"use strict\";\n" + std::string(page_script()) + "})();\n";
   Page page{.html = std::string(page_template()),
             .policy = "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; style-src " +
@@ -66,7 +66,7 @@ Page page_of(const Document& document, const Site& site) {
   put(page.html, "@POLICY@", page.policy);
   put(page.html, "@STYLE@", style);
   put(page.html, "@SCRIPT@", script);
-  // Last: what others wrote may contain the names of slots.
+  // Comes last, because text from outside may contain the names of slots.
   put(page.html, "@DOCUMENT@", within_script(page_data(document, site)));
   return page;
 }

@@ -49,7 +49,7 @@ struct MarkdownBlock {
   }
 };
 
-// Without a line of its own that could end it.
+// Inside a fence that no line of the drawing can end.
 std::string fenced(const std::string& drawing) {
   return drawing.empty() ? "" : "```mermaid\n" + drawing + "```\n";
 }

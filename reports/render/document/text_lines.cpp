@@ -28,7 +28,7 @@ bool is_unit(std::string_view word) {
   return word.front() == '%' || std::isalpha(static_cast<unsigned char>(word.front())) != 0;
 }
 
-// What stays together on a line.
+// The parts of a line that must not be broken.
 std::vector<std::string> words_of(std::string_view text) {
   std::vector<std::string> words;
   bool number = false;
@@ -64,7 +64,7 @@ std::size_t width_of(std::string_view text) {
   if (std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80U; })) {
     return text.size();
   }
-  // wcwidth() answers for the locale of the thread, and that of the user may know no such characters.
+  // wcwidth() depends on the thread's locale, and the user's locale may not know these characters.
   static const locale_t unicode = newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
   const locale_t previous = unicode == nullptr ? nullptr : uselocale(unicode);
   std::size_t width = 0;

@@ -8,21 +8,21 @@
 
 namespace perfbench::reports {
 
-// As shown() shows it; no word of it becomes a command of a CI runner where a line happens to begin with it.
+// Escaped by shown(). Also makes sure that no word at the start of a wrapped line becomes a command of a CI runner.
 std::string line_text(std::string_view data);
 
-// Columns of a terminal that the text takes: two for a wide character (Chinese, Japanese, Korean, emoji), none for a
-// combining one.
+// The columns of a terminal that the text occupies: two for a wide character (Chinese, Japanese, Korean, emoji), none
+// for a combining one.
 std::size_t width_of(std::string_view text);
 
 // The longest part that wrapped() does not break.
 std::size_t longest_word(const std::string& text);
 
-// Lines of at most `width` columns (0: one line), broken between words only, and never between a number and its unit:
-// a word that is longer has a line of its own. At least one line.
+// Lines of at most `width` columns (0: one line), broken only between words, and never between a number and its unit. A
+// word that is too long gets a line of its own. Returns at least one line.
 std::vector<std::string> wrapped(const std::string& text, std::size_t width);
 
-// The same as text with line ends, every line after the first behind `indent` spaces.
+// The same as text with line ends, where every line after the first is indented by `indent` spaces.
 std::string paragraph(const std::string& text, std::size_t width, std::size_t indent = 0);
 
 }  // namespace perfbench::reports

@@ -12,15 +12,15 @@
 namespace perfbench::reports {
 namespace {
 
-constexpr std::size_t kGap = 2;         // between two columns, where there is room for it
-constexpr std::size_t kNarrowest = 12;  // of a column whose text is wrapped: less is no reading
+constexpr std::size_t kGap = 2;         // between two columns, if there is room
+constexpr std::size_t kNarrowest = 12;  // of a column whose text is wrapped: a narrower one is unreadable
 
 struct TextCell {
   std::string text;
   Tone tone = Tone::plain;
 };
 
-// A title may be broken behind a stroke, too: "Sequences/Sec".
+// A title may also be broken after a slash: "Sequences/Sec".
 std::string with_breaks(const std::string& title) {
   std::string out;
   for (const char c : title) out += c == '/' ? std::string("/ ") : std::string(1, c);
@@ -30,14 +30,14 @@ std::string with_breaks(const std::string& title) {
 struct TextColumn {
   std::string title;
   Align align = Align::left;
-  std::vector<TextCell> cells = {};  // one for each row
+  std::vector<TextCell> cells = {};  // one cell for each row
 
   std::size_t natural_width() const {
     auto width = width_of(title);
     for (const auto& cell : cells) width = std::max(width, width_of(cell.text));
     return width;
   }
-  // Numbers, to the right, are never broken.
+  // Numbers, which are aligned to the right, are never broken.
   std::size_t least_width() const {
     auto width = longest_word(with_breaks(title));
     std::size_t body = 0;
@@ -74,7 +74,7 @@ TextColumns columns_of(const Table& table, Footnotes& footnotes) {
 }
 
 struct Widths {
-  std::vector<std::size_t> of;  // each column
+  std::vector<std::size_t> of;  // width of each column
   std::size_t gap = kGap;       // between two
 
   std::size_t total() const {
@@ -90,7 +90,7 @@ std::vector<std::size_t> natural_widths(const TextColumns& columns) {
   return out;
 }
 
-// Nothing where no wrapping makes them fit. What room there is goes to the narrowest that want more.
+// nullopt if no wrapping makes them fit. The available room goes to the narrowest columns that need more.
 std::optional<Widths> widths_within(const TextColumns& columns, std::size_t width) {
   const Widths wanted{natural_widths(columns)};
   if (width == 0 || wanted.total() <= width) return wanted;
@@ -109,7 +109,8 @@ std::optional<Widths> widths_within(const TextColumns& columns, std::size_t widt
   return out;
 }
 
-// Takes out the columns that are the same in all rows, and says them: of the one without a title which notes.
+// Removes the columns that are the same in all rows, and describes them; for the column without a title, says which
+// notes all rows have.
 std::string say_shared(TextColumns& columns, std::size_t width) {
   constexpr std::size_t kFewestRows = 2;
   if (columns.empty() || columns.front().cells.size() < kFewestRows) return {};
@@ -141,7 +142,7 @@ std::string row_lines(const TextColumns& columns, const std::vector<TextCell>& c
   std::string out;
   for (std::size_t n = 0; n < height; ++n) {
     std::string line;
-    std::size_t spaces = 0;  // not yet written: none at the end of a line
+    std::size_t spaces = 0;  // pending spaces, so that no line ends with spaces
     for (std::size_t i = 0; i < cells.size(); ++i) {
       const auto text = n < parts[i].size() ? parts[i][n] : "";
       const auto room = widths.of[i] - std::min(widths.of[i], width_of(text));

@@ -24,7 +24,7 @@ bool is_formula(std::string_view text) {
 std::string csv_field(std::string_view text) {
   auto field = shown(text);
   if (is_formula(field)) field.insert(0, 1, '\'');
-  // A line that begins with "::" is a command to some CI runners, one that begins with a quote is not.
+  // Some CI runners execute a line that begins with "::"; a quote in front prevents that.
   if (field.find_first_of(",\"") == std::string::npos && field.find("::") == std::string::npos) return field;
   std::string out = "\"";
   for (const char c : field) {

@@ -12,46 +12,45 @@
 
 namespace perfbench::reports {
 
-// As shown() shows it, so that a record is a line of printable text; in quotes where the text holds what separates
-// fields or a quote. Spreadsheets compute what begins with "=", "@", "+" or "-": such text gets an apostrophe in front,
-// which they take for "this is text", unless it is an amount such as "-3.2 %". JSON has the text as it is.
+// Escaped by shown(), so that a record is a line of printable text, and quoted if the text contains a quote or a
+// separator. Spreadsheets evaluate text that begins with "=", "@", "+" or "-". Such text gets an apostrophe in front,
+// which marks it as text, unless it is an amount such as "-3.2 %". JSON has the text unchanged.
 std::string csv_field(std::string_view text);
 
-// Text that XML can hold.
-// XML 1.0, production 2 (Char): of what shown() and shown_lines() leave, U+FFFE and U+FFFF are no characters. They are
-// replaced, as what is no UTF-8.
+// Text that is valid in XML. By XML 1.0, production 2 (Char), U+FFFE and U+FFFF are not characters, though shown() and
+// shown_lines() leave them. They are replaced, like invalid UTF-8.
 std::string xml_text(const std::string& text);
 
-// A word of a command that people read, mend and paste.
-// As it is where a shell takes it so, else in single quotes.
+// A word of a command that people read, edit and paste. Unchanged if a shell takes it literally, otherwise in single
+// quotes.
 std::string shell_word(const std::string& word);
 
-// JSON as it is printed: exact data, in characters that may stand on a terminal. Include in .cpp files only: it pulls
-// in the JSON library.
-// What shown() would write out, inside the strings of a JSON text, as "\u009b" and the like: the same data.
+// JSON for printing: exact data, in characters that are safe on a terminal. Include this in .cpp files only, because it
+// needs the JSON library. with_escapes writes characters that shown() would escape as "\u009b" and the like inside the
+// strings of a JSON text, which keeps the data the same.
 std::string with_escapes(std::string_view json);
 
-// A line of its own after `indent` spaces for each value, and a last line end. Bytes that are no UTF-8 become U+FFFD.
+// Each value on a line of its own, indented by `indent` spaces, and a final line end. Invalid UTF-8 becomes U+FFFD.
 template <class Json>
 std::string json_text(const Json& value, int indent) {
   return with_escapes(value.dump(indent, ' ', false, Json::error_handler_t::replace)) + "\n";
 }
 
-// Text of one format into which data comes only through the escaping of that format. What a literal says is markup,
-// what a value says is data; putting two texts together escapes nothing twice. `Plain` (terminals, logs) and `Markdown`
-// (markdown.h) are what every renderer builds its text from.
+// Text of one format, into which data gets only through the escaping of that format. Literals are markup, values are
+// data, and joining two texts escapes nothing twice. All renderers build their text from `Plain` (terminals, logs) and
+// `Markdown` (markdown.h).
 template <class T>
 concept TextData = std::is_convertible_v<const T&, std::string_view>;
 
 template <std::string (*Escape)(std::string_view)>
 class EscapedText {
  public:
-  // What a value is formatted as: text of the same format as it stands, other text escaped, numbers as numbers.
+  // How a value is formatted: text of the same format is unchanged, other text is escaped, numbers stay numbers.
   template <class T>
   using Formatted = std::conditional_t<std::is_same_v<T, EscapedText> || TextData<T>, std::string, T>;
 
   EscapedText() = default;
-  // Data, one line of it.
+  // Data of one line.
   template <TextData Text>
   EscapedText(const Text& data) : text_(Escape(data)) {}
 
@@ -65,7 +64,7 @@ class EscapedText {
     text_ += more.text_;
     return *this;
   }
-  // Markup or data? Say format("...") for the one and EscapedText("...") for the other.
+  // Ambiguous between markup and data: write format("...") for markup and EscapedText("...") for data.
   EscapedText& operator+=(const char* unclear) = delete;
   friend EscapedText operator+(EscapedText left, const EscapedText& right) { return left += right; }
 

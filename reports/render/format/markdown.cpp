@@ -10,29 +10,29 @@ bool is_letter(char c) {
   return static_cast<unsigned char>(c) >= 0x80 || std::isalnum(static_cast<unsigned char>(c)) != 0;
 }
 
-// An underscore between letters emphasises nothing.
+// An underscore between letters does not emphasise.
 bool is_inside_word(std::string_view text, std::size_t at) {
   return at > 0 && at + 1 < text.size() && is_letter(text[at - 1]) && is_letter(text[at + 1]);
 }
 
-// "a <= b" and "a < 3" do not.
+// "a <= b" and "a < 3" cannot.
 bool may_open_tag(std::string_view text, std::size_t at) {
   return at + 1 == text.size() || std::string_view("= 0123456789").find(text[at + 1]) == std::string_view::npos;
 }
 
-// "&lt;" and its like would be read as the character they stand for.
+// "&lt;" and the like would be read as the character that they stand for.
 bool is_entity(std::string_view text, std::size_t at) {
   const auto end = text.find_first_not_of("#abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", at + 1);
   return end != std::string_view::npos && end > at + 1 && text[end] == ';';
 }
 
-// "[x](y)" and "[x][y]" are links; a line "[x]: y" says where one leads, and what follows the text may be a colon.
+// "[x](y)" and "[x][y]" are links; a line "[x]: y" defines one, and the text after the brackets may begin with a colon.
 bool ends_link_text(std::string_view text, std::size_t at) {
   const char next = at + 1 < text.size() ? text[at + 1] : ':';
   return next == '(' || next == '[' || (next == ':' && text[text.find_first_not_of(' ')] == '[');
 }
 
-// Where the text begins as a heading, a list item, a quotation or a rule does: the place of the mark, else npos.
+// The position of a mark that would make the text a heading, a list item, a quotation or a rule; npos if there is none.
 std::size_t block_mark(std::string_view text) {
   constexpr auto kNone = std::string_view::npos;
   const auto first = text.find_first_not_of(' ');
@@ -88,7 +88,7 @@ std::string escape_markdown(std::string_view data) {
 
 namespace {
 
-// Width on a terminal: code points, which counts UTF-8 continuation bytes as nothing.
+// Width on a terminal: the number of code points, so UTF-8 continuation bytes do not count.
 std::size_t width(const std::string& text) {
   return static_cast<std::size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
@@ -103,7 +103,7 @@ void append_line(Markdown& out, const MarkdownRow& cells, const std::vector<std:
 
 }  // namespace
 
-// Only the rule says the side of a column: a program that reads the text finds every cell behind "| ".
+// Only the rule shows the alignment of a column: a program that reads the text finds every cell after "| ".
 Markdown markdown_table(const std::vector<MarkdownRow>& lines, const std::vector<Align>& aligns) {
   std::vector<std::size_t> widths(lines.front().size(), 3);
   for (const auto& line : lines) {

@@ -1,4 +1,4 @@
-// Data inside Markdown (CommonMark with GitHub's tables): shown as written, never read as markup.
+// Data inside Markdown (CommonMark with GitHub's tables): shown literally, never interpreted as markup.
 #pragma once
 
 #include <vector>
@@ -8,18 +8,18 @@
 
 namespace perfbench::reports {
 
-// shown() with what would be markup escaped: "<" and entities as "&lt;", "&amp;"; other marks with a backslash, where
-// they can have a meaning ("a_b", "a <= b" and "a -> b" stay as they are). Safe in a table's cell, in a list item, in a
-// heading and at the beginning of a line, not inside `code`.
+// shown(), with markup escaped: "<" and entities as "&lt;", "&amp;"; other marks with a backslash where they could have
+// a meaning ("a_b", "a <= b" and "a -> b" stay unchanged). Safe in a cell of a table, in a list item, in a heading and
+// at the beginning of a line, but not inside `code`.
 std::string escape_markdown(std::string_view data);
 
 using Markdown = EscapedText<&escape_markdown>;
 
-// Tables of Markdown, aligned so that they read well on a terminal too.
-// Plain strings in it are data, and escaped.
+// Tables of Markdown, aligned so that they are also readable on a terminal. Plain strings are data and are escaped.
 using MarkdownRow = std::vector<Markdown>;
 
-// The first line is the heading; all have as many cells, and there are as many aligns, or none: all to the left.
+// The first line is the heading. All lines have the same number of cells. `aligns` has that size, too, or is empty: all
+// to the left.
 Markdown markdown_table(const std::vector<MarkdownRow>& lines, const std::vector<Align>& aligns = {});
 
 }  // namespace perfbench::reports

@@ -33,7 +33,7 @@ std::string format_number(const std::optional<double>& value) {
 std::string format_percent_number(double fraction) {
   const double percent = 100 * fraction;
   if (percent == 0 || std::abs(percent) >= 1 || !std::isfinite(percent)) return fmt::format("{:.1f}", percent);
-  // Below 1 % two significant digits, so that a tiny model's utilisation is not "0.0".
+  // Two significant digits below 1 %, so that a tiny model's utilisation is not "0.0".
   const int magnitude = static_cast<int>(std::floor(std::log10(std::abs(percent))));
   return fmt::format("{:.{}f}", percent, std::clamp(1 - magnitude, 0, 12));
 }
@@ -67,7 +67,7 @@ std::string format_ratio(double value) {
 
 namespace {
 
-// Three digits, scaled by the largest prefix that leaves at least 1; also after rounding (999.6 is 1.00 of the next).
+// Three digits, scaled by the largest prefix that leaves at least 1, also after rounding (999.6 is 1.00 of the next).
 std::string scaled(double value, double step, std::span<const char* const> prefixes, const std::string& unit) {
   std::size_t prefix = 0;
   while (std::abs(value) >= step * 0.9995 && prefix + 1 < prefixes.size()) {

@@ -1,4 +1,4 @@
-// Numbers of the report tables as people read them. Amounts with units are number.h.
+// Formats numbers for people.
 #pragma once
 
 #include <cstdint>
@@ -9,28 +9,27 @@ namespace perfbench::reports {
 
 inline constexpr const char* kNothing = "-";
 
-// Four significant digits without an exponent: 0.7214, 12.34, 1234. Zero, the infinities and NaN print as such.
+// Four significant digits without an exponent: 0.7214, 12.34, 1234. Zero, infinity and NaN print as such.
 std::string format_number(double value);
-std::string format_number(const std::optional<double>& value);  // kNothing without one
+std::string format_number(const std::optional<double>& value);  // kNothing without a value
 
-// One digit after the point; below 1 % two significant digits.
+// One decimal; two significant digits below 1 %.
 std::string format_percent(double fraction);         // 0.41623 -> "41.6 %", 0.00144 -> "0.14 %"
 std::string format_percent_number(double fraction);  // 0.41623 -> "41.6"
 std::string format_percent_change(double ratio);     // 1.0321 -> "+3.2 %"
-// As models are named: 6738415616 -> "6.7B", 84000000 -> "84M", 950 -> "950".
+// As in the names of models: 6738415616 -> "6.7B", 84000000 -> "84M", 950 -> "950".
 std::string format_parameters(std::int64_t parameters);
 
-// "1", "0.5", "2.25": a batch per device need not be whole.
+// "1", "0.5", "2.25": a batch per device need not be an integer.
 std::string format_ratio(double value);
 
-// Amounts as people read them: units and digits in one place.
-// Binary units, three digits: "512 B", "1.50 KiB", "74.2 GiB".
+// Amounts with units. Binary units, three digits: "512 B", "1.50 KiB", "74.2 GiB".
 std::string human_bytes(std::int64_t bytes);
 
 // Decimal prefixes, three digits: "812", "124 M", "3.02 T" and, with a unit, "3.02 TFLOP".
 std::string human_count(double value, const std::string& unit = "");
 
-// A difference of times, three digits and always its sign: "+3.50 ms", "-812 ns".
+// A difference of times, three digits and always with its sign: "+3.50 ms", "-812 ns".
 std::string human_time_change(double ns);
 
 }  // namespace perfbench::reports

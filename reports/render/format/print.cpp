@@ -17,7 +17,7 @@ void write(std::FILE* out, std::string_view text) {
   first_stdout_error.compare_exchange_strong(none, errno != 0 ? errno : EIO);
 }
 
-// The one that begins the text, or nothing.
+// The colour at the start of the text, or nothing.
 std::string_view colour_at(std::string_view text) {
   for (const auto colour : kColours) {
     if (text.starts_with(colour)) return colour;

@@ -10,7 +10,7 @@ namespace {
 struct Lead {
   unsigned char mask, value;
   std::size_t bytes;
-  char32_t smallest;  // a longer form of a smaller code point is not UTF-8
+  char32_t smallest;  // a longer encoding of a smaller code point is not valid UTF-8
 };
 constexpr std::array kLeads{Lead{0x80, 0x00, 1, 0}, Lead{0xE0, 0xC0, 2, 0x80}, Lead{0xF0, 0xE0, 3, 0x800},
                             Lead{0xF8, 0xF0, 4, 0x10000}};
@@ -39,13 +39,13 @@ CodePoint code_point_at(std::string_view text, std::size_t at) {
 
 namespace {
 
-// What .NET's TrimStart, which GitHub's runner looks past, takes for blank; line ends aside.
+// The characters that .NET's TrimStart removes, which GitHub's runner uses; without line ends.
 bool is_blank(char32_t c) {
   return c == ' ' || c == '\t' || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x202F ||
          c == 0x205F || c == 0x3000;
 }
 
-// Marks and overrides of direction, and separators that some viewers take for line ends.
+// Marks and overrides of direction, and separators that some viewers treat as line ends.
 bool reorders(char32_t c) {
   return c == 0x061C || c == 0x200E || c == 0x200F || (c >= 0x2028 && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);
 }

@@ -1,4 +1,4 @@
-// A series as a line of eight heights.
+// A series as a line of characters with eight heights.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@
 
 namespace perfbench::reports {
 
-// The last `most` values, from the lowest to the highest of them; a range below `smallest_range` (a fraction of their
-// middle) is not blown up to the full height. Empty for no value.
+// The last `most` values, scaled from the lowest to the highest of them. A range smaller than `smallest_range` (a
+// fraction of the median) is not enlarged to the full height. Empty if there are no values.
 std::string sparkline(const std::vector<double>& values, std::size_t most = 30, double smallest_range = 0.02);
 
 }  // namespace perfbench::reports

@@ -9,6 +9,6 @@ std::string_view page_template();  // with @POLICY@, @STYLE@, @DOCUMENT@ and @SC
 std::string_view colour_style();
 std::string_view chart_style();
 std::string_view page_style();
-std::string_view page_script();  // the .js files, one behind the other
+std::string_view page_script();  // all .js files concatenated
 
 }  // namespace perfbench::reports

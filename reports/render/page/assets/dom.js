@@ -1,4 +1,4 @@
-// Elements are made here and nowhere else: text is set as text, attributes have names of this file's callers.
+// The only place that makes elements. Text is set as text, and attribute names come from the callers of this file.
 
 const SVG = "http://www.w3.org/2000/svg";
 

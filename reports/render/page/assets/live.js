@@ -1,6 +1,6 @@
-// Of a page that a server shows: links to its other pages, what it has since, and what may be done about an alert.
+// For a page that a server shows: links to its other pages, updates of its data, and the actions on an alert.
 
-// By the key of a column: where its texts lead.
+// By the key of a column: the address to which its texts link.
 const LINKS = {
   run_id: (text) => "/run/" + text,
   sweep_id: (text) => "/report?sweep=" + encodeURIComponent(text),
@@ -11,13 +11,13 @@ const LINKS = {
 const RUNS = { column: "run_id", address: (left, right) => "/diff?" + new URLSearchParams({ left, right }) };
 const TRACES = { column: "trace", address: (left, right) => `/trace/${right}?` + new URLSearchParams({ against: left }) };
 
-// By the key of a table: what tells its rows apart, and the page of two of them side by side. That of two runs leads on
-// to their traces.
+// By the key of a table: the column that identifies its rows, and the page that shows two of them side by side. The
+// page of two runs links to their traces.
 const SIDES = { runs: location.pathname === "/diff" ? TRACES : RUNS, table: RUNS, attempts: TRACES };
 
 const PERIOD_MS = 2000;
 
-// The server's token comes behind the "#" of the address that it printed; it is kept for this tab alone.
+// The server's token comes after the "#" of the address that it printed. It is kept for this tab only.
 function takeToken() {
   const found = new URLSearchParams(location.hash.slice(1)).get("token");
   if (found !== null) {
@@ -27,7 +27,8 @@ function takeToken() {
   return sessionStorage.getItem("perfbench-token");
 }
 
-// Puts what may be done before the content; returns what says anew which states may follow. What has been typed stays.
+// Puts the possible actions before the content. Returns a function that updates the allowed next states. Text that the
+// user has typed stays.
 function makeActions(token) {
   const reason = make("input", { type: "text", required: true, "aria-label": "Reason", placeholder: "why" });
   const said = make("span", { role: "status" });
@@ -77,7 +78,7 @@ function startLive(first, views) {
       const answer = await fetch(address, { headers: tag === null ? {} : { "If-None-Match": tag } });
       if (answer.status !== 304) {
         tag = answer.headers.get("ETag");
-        // Why there is no page that was to come; in place of one that is there it says nothing.
+        // Why the page could not be made; not shown in place of an existing page.
         const failed = toCome && answer.status === 500;
         const data = failed
           ? { ...first, to_come: false, blocks: [{ kind: "paragraph", text: await answer.text(), tone: "bad" }] }
@@ -87,11 +88,11 @@ function startLive(first, views) {
         known = text;
         toCome = data.to_come === true;
         lasting = data.lasting === true;
-        if (toCome) pause = 0; // the server took its time
+        if (toCome) pause = 0;  // the server already waited
       }
       document.documentElement.dataset.live = "yes";
     } catch {
-      document.documentElement.dataset.live = "no"; // the server has ended; it may come back
+      document.documentElement.dataset.live = "no";  // the server is gone; it may come back
     }
     if (!lasting) setTimeout(ask, pause);
   };

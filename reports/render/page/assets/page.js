@@ -1,4 +1,4 @@
-// The blocks of the document, one after the other.
+// The blocks of the document in order.
 
 function drawing(scene) {
   const shapes = scene.shapes.map(({ tag, text, ...attributes }) => {
@@ -27,8 +27,8 @@ const BLOCKS = {
   },
 };
 
-// Puts the document's blocks into the page, in place of those that were there; tables stay as they were sorted,
-// filtered and chosen. Returns them by their keys.
+// Puts the document's blocks into the page, replacing the previous ones; tables keep their sorting, filter and columns.
+// Returns the tables by their keys.
 function show({ title, blocks, places = [], actions = [] }, before = new Map()) {
   document.title = title === "" ? "perfbench" : title + " - perfbench";
   const views = new Map();
@@ -46,7 +46,7 @@ function show({ title, blocks, places = [], actions = [] }, before = new Map()) 
   return views;
 }
 
-// On paper a table has all its rows.
+// On paper, a table shows all its rows.
 let current = new Map();
 window.addEventListener("beforeprint", () => current.forEach((view) => view.fillAll()));
 window.addEventListener("afterprint", () => current.forEach((view) => view.fillBody()));

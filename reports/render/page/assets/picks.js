@@ -1,13 +1,13 @@
-// Two rows of a table to be held side by side: a box before each row, and a link once two are picked. Of three the two
-// last ones count.
+// Selects two rows of a table for a comparison side by side: a box before each row, and a link once two are selected.
+// If three are selected, the last two count.
 
 class RowPicks {
-  // address(left, right): of the page that shows both, by the column's texts.
+  // address(left, right): the page that shows both, from the texts of the column.
   constructor(column, address) {
     this.column = column;
     this.address = address;
-    this.picked = []; // texts, in the order picked
-    this.boxes = new Map(); // those that are there, with their texts
+    this.picked = [];  // texts, in the order of selection
+    this.boxes = new Map();  // boxes of the rows in the page, by text
     this.element = make("span", { class: "picks", role: "status" });
   }
 
@@ -35,7 +35,7 @@ class RowPicks {
       : picked.length === 1 ? "One is picked; another one to hold it against?" : "");
   }
 
-  // What is gone from the table is not picked any more.
+  // Rows that are gone from the table are not selected any more.
   takeOver(before) {
     this.set(before.picked.filter((text) => this.column.texts.includes(text)));
   }

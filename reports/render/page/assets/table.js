@@ -1,11 +1,11 @@
-// A table of the document: sorted by a click on a column's title, filtered by words, with the columns that one wants.
-// Of a long one only the rows in sight are elements. Columns hold their different texts once:
-// {title, right, hidden, texts: [...], values: [...] or null, tones: {text number: tone}, of: [text number by row]}.
+// A table of the document: sorted by a click on the title of a column, filtered by words, with a choice of columns. In
+// a long table only the visible rows are elements. Columns hold their distinct texts once: {title, right, hidden,
+// texts: [...], values: [...] or null, tones: {text number: tone}, of: [text number by row]}.
 
 const FEW_ROWS = 5;
 const LONG_ROWS = 200;
-const SHORT_TEXT = 30; // letters that stay on one line
-const ROWS_BESIDE = 20; // above and below those in sight
+const SHORT_TEXT = 30;  // shorter texts stay on one line
+const ROWS_BESIDE = 20;  // extra rows above and below the visible ones
 
 function compareBy(column) {
   if (column.values === null) {
@@ -15,7 +15,7 @@ function compareBy(column) {
     rank.forEach((text, i) => (place[text] = i));
     return (a, b) => place[column.of[a]] - place[column.of[b]];
   }
-  // What has no value comes last in either direction.
+  // Rows without a value come last in either direction.
   return (a, b, direction) => {
     const x = column.values[column.of[a]];
     const y = column.values[column.of[b]];
@@ -24,7 +24,7 @@ function compareBy(column) {
   };
 }
 
-// Words that a row must have, in any of its columns.
+// Words that a row must contain, in any of its columns.
 function matching(table, words) {
   const rows = [...Array(table.rows).keys()];
   if (words.length === 0) return rows;
@@ -36,8 +36,8 @@ function matching(table, words) {
 }
 
 class TableView {
-  // Links by a column's key, from a text to an address. Sides: the column that tells rows apart, and the address of two
-  // of its texts; or nothing.
+  // links: addresses by the key of a column, made from a text. sides: the column that identifies rows, and the address
+  // for two of its texts; or nothing.
   constructor(table, links, sides) {
     this.table = table;
     this.links = links;
@@ -56,7 +56,7 @@ class TableView {
     this.count = make("span", { class: "count", role: "status" });
     if (this.long) {
       this.scroll.addEventListener("scroll", () => this.fillBody());
-      new ResizeObserver(() => this.fillBody()).observe(this.scroll); // when it first has a size, too
+      new ResizeObserver(() => this.fillBody()).observe(this.scroll);  // also runs when it first gets a size
     }
     this.element = make("section", { class: "table", "data-key": table.key }, ...this.tools(), this.scroll,
                         this.footnotes());
@@ -64,7 +64,7 @@ class TableView {
     this.update("");
   }
 
-  // What a few rows need nobody wants to see.
+  // A table with few rows needs no tools.
   tools() {
     const picks = this.picks === null ? [] : [this.picks.element];
     if (this.table.rows <= FEW_ROWS) return picks.map((element) => make("div", { class: "tools" }, element));
@@ -147,14 +147,14 @@ class TableView {
     return make("tr", { "aria-rowindex": String(place + 2) }, ...cells);
   }
 
-  // What of it is gone as soon as its elements leave the page.
+  // State that is lost as soon as its elements leave the page.
   place() {
     return { focused: this.filter !== undefined && this.filter === document.activeElement,
              picking: this.picks?.boxes.get(document.activeElement), left: this.scroll.scrollLeft,
              top: this.scroll.scrollTop };
   }
 
-  // Sorted, filtered, chosen and scrolled as that one was at that place.
+  // Takes over the sorting, filter, columns and scroll position of the previous table.
   takeOver(before, place) {
     this.shown = this.table.columns.map((column, i) => {
       const there = before.table.columns.findIndex(({ key }) => key === column.key);
@@ -174,7 +174,7 @@ class TableView {
     if (place.picking !== undefined) this.picks?.focus(place.picking);
   }
 
-  // Puts rows in place of those that were there; who picks goes on picking.
+  // Replaces the rows; the selection stays.
   fillWith(rows) {
     const picking = this.picks?.boxes.get(document.activeElement);
     this.picks?.boxes.clear();

@@ -1,4 +1,4 @@
-// Colours: as the system has them, light, or dark; remembered where the browser lets a page remember.
+// Colours: those of the system, light, or dark. The choice is remembered if the browser allows it.
 
 const THEMES = ["system", "light", "dark"];
 
@@ -27,7 +27,7 @@ function startTheme(button) {
     try {
       localStorage.setItem("perfbench-theme", theme);
     } catch {
-      // A page from disk may not remember: it stays so until it is closed.
+      // A page from disk may not be allowed to remember: the choice is lost when it is closed.
     }
   });
 }

@@ -1,5 +1,5 @@
-// What ran when: lanes of spans, zoomed with the wheel or + and -, moved by dragging or with the arrow keys.
-// {title, names, kinds, lanes: [{name, rows, spans: [[name, kind, row, start us, length us], ...]}], length_us}.
+// A timeline: lanes of spans, zoomed with the wheel or + and -, moved by dragging or with the arrow keys. {title,
+// names, kinds, lanes: [{name, rows, spans: [[name, kind, row, start us, length us], ...]}], length_us}.
 
 const ROW = 18;
 const LANE_TITLE = 20;
@@ -58,7 +58,7 @@ class TimelineView {
     return this.from + (x / this.canvas.clientWidth) * (this.to - this.from);
   }
   wheel(event) {
-    if (!event.ctrlKey && !event.shiftKey && document.activeElement !== this.canvas) return; // the page scrolls
+    if (!event.ctrlKey && !event.shiftKey && document.activeElement !== this.canvas) return;  // lets the page scroll
     event.preventDefault();
     this.zoom(event.deltaY > 0 ? 1.25 : 0.8, this.time(event.offsetX));
   }
@@ -96,7 +96,7 @@ class TimelineView {
     context.scale(scale, scale);
     const style = getComputedStyle(this.canvas);
     const colour = (name) => {
-      // A canvas takes no names of colours: as the browser has computed them.
+      // A canvas does not accept colour variables, so it uses the colours that the browser has computed.
       this.canvas.style.color = `var(--${name})`;
       return style.color;
     };

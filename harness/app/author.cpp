@@ -15,7 +15,7 @@ std::string git_user() {
     while (!end.output.empty() && end.output.back() == '\n') end.output.pop_back();
     return end.output;
   } catch (const LaunchError&) {
-    return {};  // no git here
+    return {};  // git is not installed
   }
 }
 

@@ -4,8 +4,8 @@
 
 namespace perfbench::harness {
 
-// Who adds an entry to a ledger: who was named, else the git user.name of the working folder, else USER of the
-// environment. Throws InputError when none is known.
+// The author of a new ledger entry: the named person, or else git's user.name in the working folder, or else USER of
+// the environment. Throws InputError if none is known.
 std::string author_or_current(const std::string& named);
 
 }  // namespace perfbench::harness

@@ -1,7 +1,7 @@
-// The shared libraries that an engine computes with, to be kept beside it: with tonight's, last week's engine is not
-// last week's. Kept are those that stand by themselves (oneDNN, OpenBLAS and other BLAS, MKL, OpenMP, Blosc). MPI,
-// CUDA, cuDNN and NCCL are not: they load parts of themselves by their path and speak to launchers and drivers of the
-// machine, so that a copy of one file would mix two versions.
+// The shared libraries with which an engine computes. They are kept beside it, because last week's engine with
+// tonight's libraries would not be the same. Only self-contained libraries are kept (oneDNN, OpenBLAS and other BLAS,
+// MKL, OpenMP, Blosc). MPI, CUDA, cuDNN and NCCL are not kept: they load parts of themselves by path and talk to
+// launchers and drivers of the machine, so that a copy of one file would mix two versions.
 #pragma once
 
 #include <filesystem>
@@ -12,32 +12,32 @@
 namespace perfbench::harness {
 
 struct SharedLibrary {
-  std::string name;            // as the engine asks for it: "libdnnl.so.3"
-  std::filesystem::path file;  // that the loader takes for it here
+  std::string name;            // the name that the engine requests: "libdnnl.so.3"
+  std::filesystem::path file;  // the file that the loader finds for it on this machine
 
   friend bool operator==(const SharedLibrary&, const SharedLibrary&) = default;
 };
 
-// By name. Asked of the dynamic loader, which lists what it would load and starts nothing; none of an engine that is
-// no program of this machine, or a script.
+// Sorted by name. Uses the dynamic loader, which lists what it would load and starts nothing. Empty for an engine that
+// is a script, or not a program of this machine.
 std::vector<SharedLibrary> computing_libraries(const std::filesystem::path& engine);
 
-// Of what the loader lists: "\tlibdnnl.so.3 => /usr/lib/x86_64-linux-gnu/libdnnl.so.3 (0x00007f...)", line by line.
+// Parses the loader's list: "\tlibdnnl.so.3 => /usr/lib/x86_64-linux-gnu/libdnnl.so.3 (0x00007f...)", line by line.
 std::vector<SharedLibrary> parse_loaded_libraries(std::string_view listing);
 
-// Finds what belongs to this perfbench, relative to its own executable.
-// The folder that holds matrices/ and workloads/: PERFBENCH_DATA_DIR of the environment, else <prefix>/share/perfbench
-// of an installed executable, else the repository of a build tree. Throws InputError when the folder has no
-// workloads/models; called by the commands that read those, so that --help and the others work without.
+// Finds the parts of this perfbench relative to its own executable. locate_data_dir: the folder that contains matrices/
+// and workloads/. It is PERFBENCH_DATA_DIR of the environment, or else <prefix>/share/perfbench of an installed
+// executable, or else the repository of a build tree. Throws InputError if the folder has no workloads/models. Only
+// commands that read these files call it, so that --help and others work without them.
 std::filesystem::path locate_data_dir();
 
-// perfbench-engine: PERFBENCH_ENGINE of the environment, else beside this executable, else in the build tree's engine
-// folder. The path may not exist yet; who starts it reports that.
+// perfbench-engine: PERFBENCH_ENGINE of the environment, or else beside this executable, or else in the build tree's
+// engine folder. The path may not exist yet; an error appears when it is started.
 std::filesystem::path locate_engine();
 
-// What the use cases work with.
+// The inputs of the use cases.
 struct Installation {
-  // Found when it is asked for: not every use needs one. Throws InputError.
+  // Located on each call, because not every use needs it. Throws InputError.
   std::filesystem::path data_dir() const { return locate_data_dir(); }
 
   std::filesystem::path engine;  // perfbench-engine, beside this executable

@@ -1,4 +1,4 @@
-// A finding as the nightly screen makes it, for tests of what is done with it.
+// A finding like those of the nightly screen, for tests of the code that handles them.
 #pragma once
 
 #include <string>

@@ -153,7 +153,7 @@ void damage_file(const fs::path& file, Damage damage) {
       return fs::create_symlink("/dev/zero", file);
     case Damage::huge:
       write_text(file, text);
-      return fs::resize_file(file, std::uintmax_t{1} << 40);  // sparse: a terabyte that takes no room
+      return fs::resize_file(file, std::uintmax_t{1} << 40);  // sparse: a terabyte that uses no space
   }
 }
 

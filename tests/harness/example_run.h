@@ -1,4 +1,4 @@
-// Writes run directories as the engine and the harness do, for tests of what reads them.
+// Writes run directories as the engine and the harness do, for tests of their readers.
 #pragma once
 
 #include <cstdint>
@@ -22,20 +22,20 @@ struct ExampleRun {
   spec::RunSpec run = example_spec();
   spec::EnvironmentRecord environment = example_environment();
   AttemptRecord attempt;                                        // run_id is filled in by the writer
-  std::vector<double> step_s = {0.9, 0.5, 0.5, 0.5, 0.5, 0.5};  // of every rank
-  std::vector<double> probe_s = {0.001};                        // of the steps; the last is repeated
+  std::vector<double> step_s = {0.9, 0.5, 0.5, 0.5, 0.5, 0.5};  // for every rank
+  std::vector<double> probe_s = {0.001};                        // for the steps; the last one is repeated
   std::int64_t peak_bytes = 64 << 20;
-  std::vector<spec::AttentionKernel> attention_kernels = {};  // of a run on a GPU
-  spec::StepRecord step = {};                                 // what of a step is not made up from the above
+  std::vector<spec::AttentionKernel> attention_kernels = {};  // for a run on a GPU
+  spec::StepRecord step = {};                                 // values of a step that are not derived from the above
   spec::EvaluationResult evaluation = {};
 };
 
 AttemptRecord example_attempt(const std::string& cell, std::int64_t number);
 
-// All files of a finished attempt; a state other than ok has neither env.json, result.json nor steps.
+// Writes all files of a finished attempt; for a state other than ok, leaves out env.json, result.json and steps.
 void write_run_directory(const std::filesystem::path& directory, const ExampleRun& example);
 
-// What a crash, a full disk or a hostile engine leaves in the place of a file.
+// What a crash, a full disk or a hostile engine leaves in place of a file.
 enum class Damage { cut_off, empty, pipe, folder, endless, huge };
 inline constexpr Damage kEveryDamage[] = {Damage::cut_off, Damage::empty,   Damage::pipe,
                                           Damage::folder,  Damage::endless, Damage::huge};

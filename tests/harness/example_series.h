@@ -1,4 +1,4 @@
-// Made-up nights, for tests of what looks at histories.
+// Simulated nights, for tests of code that reads histories.
 #pragma once
 
 #include <cmath>
@@ -13,7 +13,7 @@ namespace perfbench::harness {
 
 inline constexpr std::int64_t kFirstNight_s = 1767232800;  // 2026-01-01T02:00:00Z
 
-// Night `n` from 0 on, one a day; not a calendar, but sorted as one.
+// Night `n`, from 0, one a day; dates need not exist in the calendar, but sort like real ones.
 inline NightPoint example_point(int n, double value, const std::string& machine = "m1") {
   const auto number = std::to_string(1000 + n);
   NightPoint out;

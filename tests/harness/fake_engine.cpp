@@ -1,5 +1,5 @@
 // Stands for perfbench-engine in tests of the harness: reads run.json, writes plausible records, and misbehaves as the
-// seed of the run asks for (fake_engine.h). Ranks are told apart by what mpirun puts into the environment.
+// seed of the run says (fake_engine.h). Ranks are distinguished by mpirun's environment variables.
 #include "tests/harness/fake_engine.h"
 
 #include <fcntl.h>
@@ -88,8 +88,8 @@ void diverge(spec::StepRecord& record, FakeBehaviour behaviour) {
   record.grad_norm = kNaN;
 }
 
-// A made-up engine of another speed, size or loss: factors from the environment, for comparisons of two engines. With
-// PERFBENCH_FAKE_SPEED the attempt's number (the name of its folder) adds up to 0.2 % of noise to the times.
+// Simulates an engine with another speed, size or loss, for comparisons of two engines: factors from the environment.
+// With PERFBENCH_FAKE_SPEED the attempt's number (the name of its folder) adds up to 0.2 % of noise to the times.
 double factor(const char* name) {
   const char* text = std::getenv(name);
   return text == nullptr ? 1 : std::atof(text);
@@ -108,7 +108,7 @@ void change(spec::StepRecord& record, const fs::path& dir) {
   record.loss *= factor("PERFBENCH_FAKE_LOSS");
 }
 
-// First interrupts the process that PERFBENCH_FAKE_INTERRUPTS names, as a person's Ctrl-C would at this moment.
+// First interrupts the process that PERFBENCH_FAKE_INTERRUPTS names, like a user's Ctrl-C at this moment.
 [[noreturn]] void hang() {
   const auto interrupted = static_cast<pid_t>(environment_number("PERFBENCH_FAKE_INTERRUPTS", 0));
   if (interrupted > 0) kill(interrupted, SIGINT);
@@ -124,12 +124,12 @@ void change(spec::StepRecord& record, const fs::path& dir) {
   }
 }
 
-// Only the last rank misbehaves, so that a launcher has others to end.
+// Only the last rank misbehaves, so that a launcher has other ranks to end.
 void misbehave(FakeBehaviour behaviour) {
   switch (behaviour) {
     case FakeBehaviour::segfault:
       std::cerr << "perfbench-engine: about to touch memory that is not there" << std::endl;
-      std::signal(SIGSEGV, SIG_DFL);  // a sanitizer's handler would make an exit code of it
+      std::signal(SIGSEGV, SIG_DFL);  // a sanitizer's handler would turn the signal into an exit code
       std::raise(SIGSEGV);
       break;
     case FakeBehaviour::killed:
@@ -189,7 +189,7 @@ class Turns {
   int go_;
 };
 
-// Keeps a core busy from now on, whosever turn it is.
+// Keeps a core busy from now on, also during the other side's turns.
 void spin() {
   std::thread([] {
     for (std::atomic<std::uint64_t> turns{0};;) ++turns;
@@ -231,7 +231,7 @@ int run(const fs::path& dir, const fs::path& turns_folder) {
   return finish(dir, run_spec, behaviour, rank);
 }
 
-// Everything fits, whatever stands on the file's lines.
+// Everything fits, whatever the file contains.
 int dry(const char* file) {
   spec::DryReport report;
   report.parameters = report.matmul_parameters = 1000;
@@ -255,7 +255,7 @@ int main(int argc, char** argv) {
   const auto arguments = std::vector<std::string>(argv + std::min(argc, 2), argv + argc);
   const bool asks_for_turns = std::find(arguments.begin(), arguments.end(), "--turns") != arguments.end();
   if (asks_for_turns && std::getenv("PERFBENCH_FAKE_WITHOUT_TURNS") != nullptr) return 3;
-  if (command == "check") return 0;  // it knows every fault
+  if (command == "check") return 0;  // it accepts every fault
   if (command == "dry" && argc > 3 && std::string(argv[2]) == "--lines") return dry(argv[argc - 1]);
   if (command == "run" && argc == 4 && arguments[0] == "--dir") return run(arguments[1], {});
   if (command == "run" && argc == 6 && arguments[0] == "--dir" && arguments[2] == "--turns") {

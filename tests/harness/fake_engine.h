@@ -1,15 +1,15 @@
-// What the fake engine does: chosen by the seed of the run, so that a matrix can hold cells that behave and cells that
-// do not; PERFBENCH_FAKE_BEHAVIOUR of the environment stands before the seed. PERFBENCH_FAKE_SPEED, _SIZE and _LOSS are
-// factors of the times, the peak memory and the loss; PERFBENCH_FAKE_NEEDS_BYTES is what it
-// plans; PERFBENCH_FAKE_WITHOUT_TURNS makes it one of an earlier revision. PERFBENCH_FAKE_STEP_MS is what a step takes
-// of the clock, PERFBENCH_FAKE_SPINS gives it a thread that never rests.
+// The behaviour of the fake engine. The seed of the run selects it, so that a matrix can contain cells that behave well
+// and cells that do not; PERFBENCH_FAKE_BEHAVIOUR of the environment takes precedence. PERFBENCH_FAKE_SPEED, _SIZE and
+// _LOSS are factors for the times, the peak memory and the loss. PERFBENCH_FAKE_NEEDS_BYTES is the memory that it
+// plans. PERFBENCH_FAKE_WITHOUT_TURNS makes it act like an earlier revision. PERFBENCH_FAKE_STEP_MS is the real
+// duration of a step. PERFBENCH_FAKE_SPINS gives it a thread that never rests.
 #pragma once
 
 #include <cstdint>
 
 namespace perfbench::fake {
 
-// Misdeeds happen on the last rank, after its first step.
+// The last rank misbehaves, after its first step.
 enum class FakeBehaviour : std::int64_t {
   ok = 1,
   segfault = 2,
@@ -21,10 +21,10 @@ enum class FakeBehaviour : std::int64_t {
   failed = 8,
   no_result = 9,         // exit code 0, no result.json
   partial_records = 10,  // one step too few, status ok
-  grow = 11,             // takes memory without end
+  grow = 11,             // allocates memory without end
   diverge = 12,          // on every rank: the loss is infinite at step 1 and NaN after it, as is the gradient norm
   large_gradient = 13,   // on every rank: the gradient norm is infinite at step 1, and every loss finite
-  first_ok = 100,        // this and everything above behaves
+  first_ok = 100,        // this one and all above it behave well
 };
 
 }  // namespace perfbench::fake

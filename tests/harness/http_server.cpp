@@ -18,7 +18,7 @@ int checked(int result, const char* what) {
   return result;
 }
 
-// Bytes of the body that the head announces, 0 without.
+// The number of bytes in the body according to the head, 0 if it does not say.
 std::size_t content_length(const std::string& head) {
   const std::string key = "Content-Length: ";
   const auto at = head.find(key);
@@ -29,7 +29,7 @@ std::size_t content_length(const std::string& head) {
 
 HttpServer::HttpServer(const Answer& first, const std::vector<Answer>& then) : answers_{first} {
   answers_.insert(answers_.end(), then.begin(), then.end());
-  ::setenv("no_proxy", "*", 1);  // loopback is not for the proxy that this machine may use
+  ::setenv("no_proxy", "*", 1);  // this machine may use a proxy, which must not get requests to loopback
   listener_ = FileDescriptor(checked(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), "socket"));
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -89,7 +89,7 @@ void HttpServer::answer(int connection) {
   const auto& script = answers_[next_];
   if (next_ + 1 < answers_.size()) ++next_;
   if (script.status == 0) {
-    while (more()) continue;  // until the client has had enough
+    while (more()) continue;  // until the client closes the connection
     return;
   }
   const auto send = [&](const std::string& text) {

@@ -1,4 +1,4 @@
-// A small HTTP server on loopback, for tests of what sends: one thread, answers from a script, and everything that was
+// A small HTTP server on loopback, for tests of senders: one thread, scripted answers, and a record of everything
 // received.
 #pragma once
 
@@ -15,12 +15,12 @@ class HttpServer {
  public:
   enum class Body {
     whole,
-    stalls,   // announced, never sent; the connection stays open until the client ends it
-    endless,  // until the client ends it
+    stalls,   // announced but never sent; the connection stays open until the client closes it
+    endless,  // until the client closes the connection
   };
   struct Answer {
-    int status = 200;          // 0: none, the connection stays open until the client ends it
-    std::string headers = {};  // whole lines, each with its "\r\n"
+    int status = 200;          // 0: no answer; the connection stays open until the client closes it
+    std::string headers = {};  // complete lines, each with its "\r\n"
     Body body = Body::whole;
   };
   struct Request {
@@ -28,7 +28,7 @@ class HttpServer {
     std::string body;
   };
 
-  // One answer a request; the last is repeated.
+  // One answer for each request; the last one is repeated.
   explicit HttpServer(const Answer& first, const std::vector<Answer>& then = {});
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;

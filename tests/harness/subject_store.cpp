@@ -80,7 +80,8 @@ void SubjectStore::add_comparison(const std::string& id, char a, char b, const s
   const auto run = [&](char engine, double step_s, bool is_faulty) {
     auto one = example(id, engine, step_s);
     one.attempt.sweep_kind = SweepKind::comparison;
-    if (!fault.empty()) one.attempt.engine_sha256 = digest_of(engine);  // the other one is an older perfbench's
+    if (!fault.empty())
+      one.attempt.engine_sha256 = digest_of(engine);  // the other one is recorded by an older perfbench
     if (is_faulty) one.attempt.command.insert(one.attempt.command.end(), {"--inject", fault});
     const auto folder = write(one);
     return store_side_run(store, folder, *read_attempt(folder));

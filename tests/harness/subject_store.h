@@ -1,5 +1,5 @@
-// A store in which one run was executed by many subjects, each with a step time of its own, so that a figure made of
-// two subjects is none of theirs.
+// A store in which one run was executed by many subjects. Each has a step time of its own, so that a figure that mixes
+// two subjects equals none of theirs.
 #pragma once
 
 #include <filesystem>
@@ -11,7 +11,7 @@
 
 namespace perfbench::harness {
 
-// Runs of one subject in the store.
+// The runs of one subject in the store.
 struct KnownSubject {
   std::string name;   // subject_name()
   double step_s = 0;  // of every run
@@ -19,9 +19,9 @@ struct KnownSubject {
   std::string sweep_id = {};
 };
 
-// Two sweeps of one engine, two nights of two engines, a comparison of two revisions as an older perfbench recorded it
-// (attempts do not say their engine), one with an injected side, and a sweep of an older perfbench that an import
-// brought, of which no engine is known.
+// Two sweeps of one engine; two nights of two engines; a comparison of two revisions as an older perfbench recorded it
+// (attempts do not record their engine); a comparison with an injected side; and an imported sweep of an older
+// perfbench whose engine is unknown.
 class SubjectStore {
  public:
   SubjectStore();
@@ -29,7 +29,7 @@ class SubjectStore {
   std::filesystem::path db() const { return scratch_ / "s.db"; }
   std::filesystem::path folder() const { return scratch_.path(); }
   const std::string& run_id() const { return run_id_; }
-  // Each once, without the injected side; sweeps of one engine are one.
+  // The subjects without duplicates and without the injected side; sweeps of one engine are one subject.
   const std::vector<KnownSubject>& clean() const { return clean_; }
   const KnownSubject& injected() const { return injected_; }
 

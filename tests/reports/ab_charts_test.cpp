@@ -1,4 +1,4 @@
-// What two sides came to, drawn: pairs that do not count are there, and say why.
+// The results of two sides as charts: pairs that do not count are shown, with the reason.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -79,7 +79,7 @@ TEST(AbCharts, HaveTheWaterfallOfACellWhosePartsAreKnown) {
   const auto charts = ab_charts({known});
   const auto* parts = find(charts, "waterfall_a");
   ASSERT_NE(parts, nullptr);
-  // From A, up by 40 ms, down by 10 ms: where B's bar ends.
+  // From A, up by 40 ms, down by 10 ms: the end of B's bar.
   EXPECT_NEAR(*find(*parts, "longer")->points[0].high, 140, 1e-9);
   EXPECT_NEAR(*find(*parts, "shorter")->points[0].low, 130, 1e-9);
   EXPECT_NEAR(find(*parts, "step")->points.back().y, 130, 1e-9);

@@ -1,4 +1,4 @@
-// What a person reads of a comparison in pairs: one story in every row.
+// The text about a comparison in pairs: every row is consistent.
 #include "reports/content/ab_report.h"
 
 #include <gmock/gmock.h>
@@ -14,7 +14,7 @@ using harness::MetricVerdict;
 using testing::HasSubstr;
 using testing::Not;
 
-// The median of B is below A's, and most pairs found B slower.
+// The median of B is below A's, but most pairs found B slower.
 harness::AbReport contradicting_medians() {
   MetricVerdict time{.rule = harness::metric_rule("step_time_s"), .a_median = 0.5, .b_median = 0.45, .pairs = 8};
   time.decided.decision.verdict = harness::Verdict::regressed;

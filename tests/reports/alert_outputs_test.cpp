@@ -24,7 +24,7 @@ using testing::HasSubstr;
 using testing::Not;
 using Json = nlohmann::json;
 
-// Two commit ranges: one with a regression that came back and a vanished cell, one of the environment.
+// Two commit ranges: one with a regression that came back and a vanished cell, one with a change of the environment.
 std::vector<Alert> examples() {
   auto slower = harness::example_finding("model=a|b fsdp=2");
   slower.attribution = {{"gemm", 3.5e6, 0.7}, {"all_reduce dp", 1e6, 0.2}, {"idle", 4e5, 0.08}, {"copy", 1e5, 0.02}};
@@ -88,7 +88,7 @@ TEST(Junit, IsWellFormedWhateverTheTextHolds) {
   const auto xml = to_junit(nasty_checks());
   harness::ScratchFolder scratch;
   harness::write_text(scratch / "a.xml", xml);
-  // Expat refuses what XML 1.0 does not allow; pugixml would not.
+  // Expat refuses text that XML 1.0 does not allow; pugixml would not.
   const auto parsed = harness::run_process({.command = {"python3", "-c",
                                                         "import sys, xml.etree.ElementTree as e\n"
                                                         "r = e.parse(sys.argv[1]).getroot()\n"

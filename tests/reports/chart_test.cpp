@@ -1,4 +1,4 @@
-// Charts: where their axes have marks, what is drawn of them, and the file that is made of that.
+// Charts: the ticks of their axes, the drawing, and the file that is made of it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -85,7 +85,7 @@ TEST(ChartScene, PutsPointsWhereTheirNumbersAre) {
   const auto scene = draw(two_lines());
   const auto dots = shapes(scene, "circle", "dot series-1");
   ASSERT_EQ(dots.size(), 3U);
-  // Along a logarithmic axis equal factors are equal ways, along a linear one equal differences.
+  // Along a logarithmic axis equal factors have equal lengths, along a linear one equal differences have.
   EXPECT_NEAR(number(*dots[1], "cx") - number(*dots[0], "cx"), number(*dots[2], "cx") - number(*dots[1], "cx"), 0.11);
   EXPECT_NEAR(number(*dots[1], "cy") - number(*dots[0], "cy"), 2 * (number(*dots[2], "cy") - number(*dots[1], "cy")),
               0.21);
@@ -106,7 +106,7 @@ TEST(ChartScene, OfVeryManyPointsItDrawsWhatCanBeToldApartAndSaysSo) {
   const auto path = shapes(scene, "path").at(0)->attributes[0].second;
   EXPECT_LT(path.size(), 60'000U);
   EXPECT_THAT(shapes(scene, "text", "tick").back()->text, HasSubstr(" of 1000000 points drawn"));
-  // The two that stand out are there: the top and the bottom of the drawing.
+  // The two outliers are drawn: at the top and at the bottom of the drawing.
   double top = 1e9;
   double bottom = 0;
   for (std::size_t at = 0; (at = path.find(' ', at)) != std::string::npos; ++at) {
@@ -142,7 +142,7 @@ TEST(ChartScene, BeyondTheEndOfAnAxisIsAnArrowWithItsNumber) {
   EXPECT_EQ(number(*shapes(near, "circle").at(1), "cy"), number(*dots[0], "cy")) << "the others stay where they were";
 }
 
-// 2, 3 and 5 are what is bad, good and doubtful in a page's text, too (colours.css).
+// 2, 3 and 5 mean bad, good and doubtful in a page's text, too (colours.css).
 TEST(ChartScene, ASeriesHasTheColourOfWhatItMeansWhereverItStands) {
   Chart chart{.key = "c", .title = "c", .x = {.title = "x"}, .y = {.title = "y"}, .series = {}};
   for (const auto colour : {Colour::doubtful, Colour::by_place, Colour::good, Colour::bad}) {
@@ -151,7 +151,7 @@ TEST(ChartScene, ASeriesHasTheColourOfWhatItMeansWhereverItStands) {
   const auto scene = draw(chart);
   std::vector<std::string> looks;
   for (const auto* dot : shapes(scene, "circle")) looks.push_back(dot->attributes.back().second);
-  // Each twice: where its point is, then before its name.
+  // Each appears twice: at its point, then before its name.
   EXPECT_THAT(looks, ElementsAre("dot series-5", "dot series-2", "dot series-3", "dot series-2", "dot series-5",
                                  "dot series-2", "dot series-3", "dot series-2"));
 }
@@ -166,7 +166,7 @@ TEST(ChartSvg, IsTheFileItWas) {
   expect_golden("chart.svg", svg({draw(two_lines())}));
 }
 
-// Names are text; elements and attributes are the drawing's own.
+// Names are text; elements and attributes come only from the drawing.
 TEST(ChartSvg, NamesThatWantToBeMarkupAreText) {
   auto chart = two_lines();
   const std::string hostile = "\"><script>alert(1)</script><image href='https://example.invalid/'/>\u202e\uffff&";

@@ -51,7 +51,7 @@ void expect_complete(const Table& table, const std::string& text) {
   }
 }
 
-// As many columns as a report has, and two of them with sentences.
+// The number of columns that a report has; two of them contain sentences.
 Table wide_table(std::size_t rows = 3) {
   Table table{.key = "rows", .columns = {}, .rows = {}};
   for (int i = 0; i < 9; ++i) {
@@ -192,7 +192,7 @@ TEST(DocumentMarkdown, AHeadingHasItsLevelAndItsTextIsNoMarkup) {
   EXPECT_EQ(render_markdown(document), "## \\# a \\*b\\*\n");
 }
 
-// The terminal of a user shows these characters in so many columns, whatever the locale is.
+// The user's terminal shows these characters in that many columns, whatever the locale is.
 TEST(DocumentText, CountsTheColumnsThatCharactersTake) {
   EXPECT_EQ(width_of("plain"), 5U);
   EXPECT_EQ(width_of("größe"), 5U);
@@ -273,7 +273,7 @@ TEST(DocumentColour, IsTheOnlyEscapeSequenceThatLeaves) {
   EXPECT_EQ(out, "\x1b[31mbad\x1b[0m\n\\x1b]0;t\\x07\n\\::x\n\\x1b[31m\n");
 }
 
-// Each format in its own way; at widths that put the second command at the beginning of a line, too.
+// Each format in its own way; also at widths that put the second command at the beginning of a line.
 TEST(DocumentEscaping, HoldsInEachFormat) {
   const std::string hostile = "zq\n::error::1 ::warning::2\x1b[31m<b>|`c`[x](y)##[error]3,\"=\xff";
   Document document;
@@ -319,7 +319,7 @@ TEST(TextLayoutOfAStream, HasColoursOnATerminalThatNobodySwitchedThemOffFor) {
   EXPECT_FALSE(text_layout({.is_terminal = true, .term = "dumb"}).colour);
 }
 
-// As wide as its words at least: 8 + 6 + 11 and two gaps of one.
+// At least as wide as its words: 8 + 6 + 11 and two gaps of one.
 TEST(DocumentText, ClosesItsColumnsUpAndBreaksTitlesBehindStrokesBeforeItGivesTheTableUp) {
   Document document;
   document.add(Table{.key = "rows",

@@ -1,4 +1,4 @@
-// A cell's memory explained, from counts written by hand.
+// The explanation of a cell's memory, from counts written by hand.
 #include "reports/content/explanation_document.h"
 
 #include <gmock/gmock.h>
@@ -21,7 +21,7 @@ using testing::Not;
 
 constexpr std::int64_t kMiB = 1 << 20;
 
-// 1,000 MiB alive at the peak, in an arena of 1,200, with the device's 2,000.
+// 1,000 MiB in use at the peak, in an arena of 1,200, on a device with 2,000.
 spec::DryCounts counts() {
   spec::DryCounts out;
   out.parameters = 44'000;

@@ -1,4 +1,4 @@
-// What each format makes of text that wants to be more than text.
+// How each format escapes text that could act as markup or commands.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -54,8 +54,8 @@ TEST(Shown, IsValidUtf8WhateverItWasMadeOf) {
   EXPECT_EQ(shown(std::string_view("模型").substr(0, 5)), "模" + bad + bad);  // cut off
 }
 
-// https://docs.github.com/actions/reference/workflow-commands-for-github-actions; runners look past blanks before "::"
-// and find "##[" anywhere in a line.
+// https://docs.github.com/actions/reference/workflow-commands-for-github-actions; runners skip blanks before "::" and
+// find "##[" anywhere in a line.
 TEST(Shown, NoLineIsACommandOfACiRunner) {
   EXPECT_EQ(shown_lines("a\n::error::b\n \t::c::\n\u00a0\u3000::d::\nstd::string"),
             "a\n\\::error::b\n \t\\::c::\n\u00a0\u3000\\::d::\nstd::string");

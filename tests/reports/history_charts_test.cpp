@@ -1,4 +1,4 @@
-// The nights of a series, drawn as they were measured and as the screen saw them.
+// The nights of a series as charts: as they were measured, and as the screen saw them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@ namespace {
 using harness::ScreenedSeries;
 using testing::SizeIs;
 
-// Nights of 1 s and 1.01 s in turn; from `first_bad` on a tenth more.
+// Alternate nights of 1 s and 1.01 s; a tenth more from `first_bad` on.
 ScreenedSeries series_of(std::size_t nights, std::size_t first_bad) {
   ScreenedSeries out;
   out.series = {"llama", "model=a", "id", "step_time_s", "machine"};
@@ -47,7 +47,7 @@ TEST(HistoryCharts, DrawWhatTheScreenWasGivenLessTheControl) {
   EXPECT_NEAR(chart.series[1].points[1].y, 0.8, 1e-12);
 }
 
-// A shift that is known has no score: the nights before it are scored on the level since.
+// A known shift has no score: the nights before it are scored on the present level.
 TEST(HistoryCharts, ScoreNightsOnTheLevelOfTheNewestKnownShift) {
   auto series = series_of(40, 36);
   const auto level = series_of(40, 99);
@@ -66,7 +66,7 @@ TEST(HistoryCharts, ShadeTheNightsOnWhichTheMachineChanged) {
   EXPECT_THAT(chart.spans[0].name, testing::HasSubstr("kernel 6.1 -> 6.5"));
 }
 
-// Twelve nights come before the first score (ScreenRule::fewest_before); a step that every night shows scores high.
+// Twelve nights precede the first score (ScreenRule::fewest_before); a step that every night shows has a high score.
 TEST(HistoryCharts, ScoreEachNightAsItWasThen) {
   const auto quiet = score_chart(series_of(40, 99)).series[0].points;
   ASSERT_THAT(quiet, SizeIs(28));
@@ -84,7 +84,7 @@ TEST(HistoryCharts, DrawTheThresholdOfAShiftThatPassedIt) {
   const auto chart = score_chart(series);
   ASSERT_THAT(chart.series, SizeIs(2));
   EXPECT_EQ(chart.series[1].points[0].y, 4.5);
-  series.shift->score = 99;  // of a night alone, in other units
+  series.shift->score = 99;  // for a single night, in other units
   EXPECT_THAT(score_chart(series).series, SizeIs(1));
 }
 

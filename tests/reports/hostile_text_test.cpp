@@ -1,5 +1,5 @@
-// Names, reasons, notes and file names that want to be commands, colours and markup, through every command that prints
-// them, in every format.
+// Names, reasons, notes and file names that could act as commands, colours and markup, through every command that
+// prints them, in every format.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ const std::string kHostile =
     "\x7f\xc2\x9b";
 const std::string kFormula = "=cmd()|zq";
 
-// No character but line ends and tabs moves anything, and no line is a command of a CI runner.
+// Only line ends and tabs move the cursor, and no line is a command of a CI runner.
 void expect_harmless(const std::string& text, const std::string& where) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     const auto c = static_cast<unsigned char>(text[i]);
@@ -100,7 +100,7 @@ std::vector<std::vector<std::string>> parse_csv(const std::string& text) {
   return rows;
 }
 
-// As many fields in every record as in the heading; those of a column.
+// Every record has as many fields as the heading. Returns those of a column.
 std::vector<std::string> csv_column(const std::string& text, const std::string& name) {
   const auto rows = parse_csv(text);
   const auto& heading = rows.at(0);
@@ -134,7 +134,7 @@ class HostileText : public testing::Test {
     write_text("m.yaml", "name: " + quoted +
                              "\ndefaults: {model: llama-mini, seq_len: 32, global_batch: 2, steps: 6}\n"
                              "axes: {steps: [6, 7]}\n");
-    // An engine that plans, and says something nasty instead of training.
+    // An engine that plans, but prints hostile text instead of training.
     write_text("says.txt", kHostile + "\nperfbench-engine: zq ::x\x1b[31m<b>|\x7f\n");
     write_text("engine", "#!/bin/sh\nif [ \"$1\" = run ]; then cat '" + (scratch_ / "says.txt").string() +
                              "' >&2; exit 4; fi\nexec " PERFBENCH_FAKE_ENGINE " \"$@\"\n");
@@ -182,11 +182,11 @@ class HostileText : public testing::Test {
   }
 };
 
-// Two script elements, the data and the page's own; nothing else than that script can make an element.
+// Two script elements, the data and the page's own script; nothing but that script can make an element.
 void expect_page(const std::string& text, const std::string& where) {
   static const std::regex kElement("<(/?)(script|img|iframe|object|embed|form)");
   const auto count = std::distance(std::sregex_iterator(text.begin(), text.end(), kElement), std::sregex_iterator());
-  EXPECT_EQ(count, 4) << where;  // two that begin and two that end
+  EXPECT_EQ(count, 4) << where;  // two opening and two closing ones
   const std::string begin = "id=\"document\">";
   const auto at = text.find(begin) + begin.size();
   EXPECT_TRUE(nlohmann::json::accept(text.substr(at, text.find("</script>", at) - at))) << where;
@@ -288,7 +288,7 @@ TEST_F(HostileText, InAlerts) {
     pugi::xml_document document;
     const auto xml = shows(in_format("junit")).output;
     ASSERT_TRUE(document.load_string(xml.c_str())) << xml;
-    // One command, the one that is meant; its title and its message cannot end.
+    // One command, the intended one; its title and its message cannot end it.
     const auto github = run(in_format("github")).output;
     static const std::regex kAnnotation("::(error|warning|notice) title=[^:,\n]*::[^\n\r\x1b\x7f]*\n");
     EXPECT_TRUE(std::regex_match(github, kAnnotation)) << github;
@@ -328,7 +328,7 @@ TEST_F(HostileText, InArgumentsAndPaths) {
   shows({"compare", "--ab", kHostile, "HEAD", "m.yaml"});
 }
 
-// What is legitimate stays readable.
+// Legitimate text stays readable.
 TEST_F(HostileText, DoesNotTouchOrdinaryNames) {
   harness::ExampleRun example{.attempt = harness::example_attempt("größe=模型_2 mesh=[2, 4]", 1)};
   example.attempt.matrix = "Ночь";

@@ -1,4 +1,4 @@
-// A list finds by indexes what it can and reads the rest: whatever is asked for, it is what reading all runs gives.
+// A list uses indexes where it can and reads the rest: for any query, the result equals that of reading all runs.
 #include <fnmatch.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -57,9 +57,9 @@ std::vector<std::string> listed_lines(const Document& document) {
   return out;
 }
 
-// Sweeps of five cells with two attempts each. The first of a cell may fail, the second too; a sweep has a commit and
-// every other a machine of its own; of the third sweep, one attempt was made later than the last sweep. An axis is
-// called as a column is. One sweep is what was made outside of any.
+// Sweeps of five cells with two attempts each. The first attempt of a cell may fail, and the second one too. Each sweep
+// has a commit of its own, and every other one has a machine of its own. One attempt of the third sweep was made later
+// than the last sweep. An axis has the name of a column. One group of attempts was made outside of any sweep.
 class ListOfRuns : public testing::Test {
  protected:
   ListOfRuns() {
@@ -112,7 +112,7 @@ class ListOfRuns : public testing::Test {
                                  run);
   }
 
-  // The texts that a row has for a key: of its column, and of the axis of that name.
+  // The texts that a row has for a key: of its column, and of the axis with that name.
   static std::vector<std::string> texts_of_key(const Table& table, const Row& row, const std::string& key) {
     std::vector<std::string> out;
     for (std::size_t i = 0; i < table.columns.size(); ++i) {
@@ -139,7 +139,7 @@ class ListOfRuns : public testing::Test {
     return out;
   }
 
-  // For each column and axis: what there is, as a whole and in part, and what there is not.
+  // For each column and axis: an existing value, complete and in part, and one that does not exist.
   std::vector<std::pair<std::string, std::string>> conditions() const {
     std::set<std::pair<std::string, std::string>> out;
     std::vector<std::string> keys{"n", "remat"};
@@ -201,7 +201,7 @@ TEST_F(ListOfRuns, OfAPageSaysHowFarItWasLookedFor) {
   first.resize(7);
   EXPECT_EQ(listed_lines(look("attempts=*", 7)), first);
   EXPECT_THAT(notes_of(look("attempts=7", kSweeps * kCells)), testing::Not(HasSubstr("looked at")));
-  // Looked for is only where something can fit.
+  // Only rows that can match are examined.
   EXPECT_EQ(listed_lines(look("git_commit=c0ffee0", kCells)).size(), std::size_t{kCells});
 }
 

@@ -1,5 +1,5 @@
-// Charts in Mermaid's words: what its grammar has (packages/mermaid/src/diagrams/xychart/parser/xychart.jison of
-// mermaid-js/mermaid), and no more.
+// Charts in Mermaid's language: only what its grammar allows
+// (packages/mermaid/src/diagrams/xychart/parser/xychart.jison of mermaid-js/mermaid).
 #include "reports/render/chart/mermaid.h"
 
 #include <gmock/gmock.h>
@@ -67,7 +67,7 @@ TEST(Mermaid, IsSilentWhereItsWordsWouldBeUntrue) {
   EXPECT_EQ(mermaid(one), "");
 }
 
-// A name ends neither its quotes, nor the line, nor the block, and begins no comment or setting.
+// A name cannot end its quotes, the line or the block, and cannot begin a comment or a setting.
 TEST(Mermaid, OfHostileNamesKeepsLetters) {
   auto chart = nights();
   chart.title = "a\"]\n```\n%%{init: {}}%% <b>`x`; \\";

@@ -1,4 +1,4 @@
-// A document as a page: what is in the file. What it does in a browser: tests/browser.
+// A document as a page: the content of the file. tests/browser tests its behaviour in a browser.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -98,7 +98,7 @@ TEST(Page, OfAServerLeadsToOthersAndAsksThatServerAlone) {
   EXPECT_FALSE(data_of(render_html(document)).contains("places"));
 }
 
-// Of two streams that are never idle together nothing lies within anything.
+// For two streams that are never idle together, no span lies within another one.
 TEST(Page, ATimelineHasAsManyRowsAsRunAtOnce) {
   TimelineLane lane{.name = "both", .spans = {}};
   for (std::int64_t i = 0; i < 1000; ++i) {
@@ -126,7 +126,7 @@ TEST(Page, ATimelineSaysEachNameOnceAndPutsSpansWithinOneAnotherBelow) {
   EXPECT_EQ(block["length_us"], 11.5);
 }
 
-// As many as a database of a year has, with what reports say of each.
+// As many runs as a database has after a year, with the data that reports have for each.
 TEST(Page, OfTenThousandRunsIsBelowFiveMegabytes) {
   Table table{.key = "rows", .columns = {}, .rows = {}};
   constexpr int kColumns = 22;  // of a report
@@ -134,7 +134,7 @@ TEST(Page, OfTenThousandRunsIsBelowFiveMegabytes) {
   for (int r = 0; r < 10'000; ++r) {
     Row row;
     for (int c = 0; c < kColumns; ++c) {
-      if (c < 6) {  // measured: all different
+      if (c < 6) {  // measurements: all different
         row.cells.emplace_back(std::to_string(r * 7 + c) + ".25", r * 7.0 + c + 0.25123);
       } else if (c < 8) {  // names of cells and runs
         row.cells.emplace_back("model=llama-110m attention=flash remat=minimal fsdp=" + std::to_string(r % 600));

@@ -19,7 +19,7 @@ using testing::HasSubstr;
 
 constexpr std::int64_t kMebibyte = 1 << 20;
 
-// 1,760 MiB alive at the peak, in an arena of twice that.
+// 1,760 MiB in use at the peak, in an arena of twice that.
 PlannedCell cell_in_plan(const std::string& label, PlanState state = PlanState::feasible,
                          const std::string& reason = "") {
   spec::DryCounts counts;

@@ -36,7 +36,7 @@ std::string to_json(const perfbench::reports::Report& report) {
   return render_json(report_document({report}, TableStyle::table));
 }
 
-// A sweep with one run of every kind that a report must tell apart.
+// A sweep with one run of every kind that a report must distinguish.
 class Report : public testing::Test {
  protected:
   harness::ScratchFolder scratch_;
@@ -95,7 +95,7 @@ class Report : public testing::Test {
 
   perfbench::reports::Report build() { return build_report(table()); }
 
-  // Without the run ids, which change with every field that RunSpec gains.
+  // Without the run ids, which change with every new field of RunSpec.
   perfbench::reports::Report build_for_golden() {
     auto report = build();
     for (auto& row : report.rows) row.run_id = "of " + row.cell;
@@ -115,7 +115,7 @@ TEST_F(Report, AsMarkdownIsAsApproved) {
   expect_golden("seqax.md", to_markdown(build_for_golden(), TableStyle::seqax));
 }
 
-// One steady step in five takes 1.1 s in place of 0.1 s: 0.3 s a step, which is what rates, MFU and days are of.
+// One steady step in five takes 1.1 s instead of 0.1 s: 0.3 s a step, from which rates, MFU and days are computed.
 TEST_F(Report, RatesAreOfTheMeanStepBesideThem) {
   ExampleRun example{.attempt = {}};
   example.step_s = {0.1, 0.1, 0.1, 0.1, 0.1, 1.1};
@@ -137,7 +137,7 @@ TEST_F(Report, RatesAreOfTheMeanStepBesideThem) {
   }
 }
 
-// An attempt of before there was a mean has the rates of its median.
+// An attempt from before the mean was recorded has rates computed from its median.
 TEST_F(Report, RatesOfAnAttemptWithoutAMeanStepAreThoseThatItHas) {
   ExampleRun example{.attempt = {}};
   add(example, "cell");
@@ -148,7 +148,8 @@ TEST_F(Report, RatesOfAnAttemptWithoutAMeanStepAreThoseThatItHas) {
   EXPECT_NEAR(*row.sequences_per_s * *row.step_time_s, 4, 1e-9);
 }
 
-// Steps of 0.1 and 0.3 s have a median rate of 6.7 per second. Their median time of 0.2 s is a rate of 5.
+// Steps of 0.1 and 0.3 s have a median rate of 6.7 per second, but their median time of 0.2 s corresponds to a rate of
+// 5.
 TEST_F(Report, RatesAreOfTheStepTimeThatTheRowShows) {
   for (const double step_s : {0.1, 0.3}) {
     ExampleRun example{.attempt = {}};
@@ -189,7 +190,7 @@ TEST_F(Report, SaysOfARunThatItDivergedInPlaceOfASpeedAndWhatElseItsReaderMustKn
   ExampleRun no_peak{.attempt = {}};
   no_peak.run.attention = spec::AttentionKind::dot_product;
   no_peak.environment.peak_flops_per_s = 0;
-  no_peak.environment.cpu_model = "Another CPU";  // of which no run knows the peak
+  no_peak.environment.cpu_model = "Another CPU";  // no run knows its peak
   add(no_peak, "no peak");
   harness::ingest_tree(db_, scratch_ / "runs");
   const auto rows = build().rows;
@@ -202,7 +203,7 @@ TEST_F(Report, SaysOfARunThatItDivergedInPlaceOfASpeedAndWhatElseItsReaderMustKn
   EXPECT_THAT(rows[2].notes, Contains("no MFU: the peak of " + rows[2].processor + " is not known"));
 }
 
-// The example's model has 2 layers of width 64, with queries of 64 and keys and values of 32: of rank 4 an adapter has
+// The example's model has 2 layers of width 64, with queries of 64 and keys and values of 32: an adapter of rank 4 has
 // 4 * (64 + 64) parameters, or 4 * (64 + 32).
 TEST_F(Report, GivesTheModelsSizeAndBesideItWhatTrains) {
   ExampleRun lora{.attempt = {}};
@@ -265,7 +266,7 @@ TEST_F(Report, SaysWhyAttentionInBf16OnAGpuWasNotCudnns) {
   gpu.attention_kernels[1] = {
       .direction = AttentionDirection::backward, .computed_by = ComputedBy::cudnn, .reason = ""};
   add(gpu, "all by cuDNN");
-  gpu.run.precision = spec::Precision::fp32;  // of which nobody expects it
+  gpu.run.precision = spec::Precision::fp32;  // not expected for this precision
   gpu.attention_kernels[1] = {
       .direction = AttentionDirection::backward, .computed_by = ComputedBy::own, .reason = "fp32"};
   add(gpu, "fp32");
@@ -343,7 +344,7 @@ std::vector<std::string> titles_of(const Document& document) {
   return titles;
 }
 
-// The configuration of these rows stands in columns, of a training of known length the days.
+// The configuration of these rows is in columns; a training of known length has its days.
 TEST_F(Report, HasRunsAndSpreadBesideTheStepTimeAndDaysWhereARowSaysHowLongItTrains) {
   add_every_kind();
   const auto titles = titles_of(report_document({build()}, TableStyle::table));
@@ -380,7 +381,7 @@ TEST_F(Report, GivesNoSpreadWhereOneRunAloneCanBeTrusted) {
   EXPECT_TRUE(json["step_time_spread_fraction"].is_null());
 }
 
-// Rows that would look alike differ in an axis that has no column among the reference systems'.
+// Rows that would look the same differ in an axis that has no column among the reference systems'.
 TEST_F(Report, HasAColumnForWhatTellsRowsApartThatWouldLookAlike) {
   ExampleRun warm{.attempt = {}};
   warm.run.optimizer.beta2 = 0.5;
@@ -429,7 +430,7 @@ TEST_F(Report, ComputesMfuAgainstTheRightPeak) {
 TEST_F(Report, ComputesHfuFromWhatTheEngineExecuted) {
   add_every_kind();
   const auto rows = build().rows;
-  // A rank's step of 0.5 s executes 1e6 FLOP and 2.5e5 once more; the peak is 1e11 FLOP/s.
+  // A rank's step of 0.5 s executes 1e6 FLOP and repeats 2.5e5; the peak is 1e11 FLOP/s.
   EXPECT_DOUBLE_EQ(*rows[0].hfu_fraction, 1.25e6 / 0.5 / 1e11);
   EXPECT_DOUBLE_EQ(*rows[2].hfu_fraction, *rows[0].hfu_fraction) << "counted and held against one rank's peak";
   EXPECT_DOUBLE_EQ(*rows[3].hfu_fraction, 1.25e6 / 0.5 / 1e15) << "the named hardware's peak";
@@ -495,7 +496,7 @@ TEST_F(Report, NamesTheGpuThatARunRanOnWhereTheMatrixNamesAnother) {
               Contains(Field(&harness::Obstacle::text, "device NVIDIA H200 vs H100")));
 }
 
-// A run beside another program measures a peak that is too low: equal step times have equal MFU all the same.
+// A run beside another program measures too low a peak: equal step times have equal MFU all the same.
 TEST_F(Report, TakesThePeakOfTheClassOfMachineAndSaysHowFarItIsCertain) {
   for (const double peak : {1e11, 3e10, 2e10}) {
     ExampleRun example{.attempt = {}};
@@ -513,7 +514,7 @@ TEST_F(Report, TakesThePeakOfTheClassOfMachineAndSaysHowFarItIsCertain) {
   }
 }
 
-// The column of the report and the note of `compare --baseline published:...` speak of the same attempts.
+// The column of the report and the note of `compare --baseline published:...` use the same attempts.
 TEST_F(Report, PrintsTheMfuThatAComparisonWithAPublishedRowPrints) {
   for (const double step_s : {0.5, 0.52, 0.51, 0.9, 0.95}) {
     ExampleRun example{.attempt = {}};

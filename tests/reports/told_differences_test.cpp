@@ -1,4 +1,4 @@
-// Which fields of runs have a column in a report, where no other column tells the rows apart, or always.
+// Which fields of runs get a column in a report: those that alone distinguish rows, and some that always do.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-// Two rows that `remat` tells apart, too.
+// Two rows that also differ in `remat`.
 reports::Report two_rows(const std::string& field, const std::string& left, const std::string& right) {
   reports::Report report{.title = "t", .definition = {}, .baseline = {}, .rows = {}, .left_out = {}};
   report.rows.resize(2);
@@ -24,7 +24,7 @@ reports::Report two_rows(const std::string& field, const std::string& left, cons
   return report;
 }
 
-// A faster row whose bits do not repeat is no faster engine.
+// A faster row whose bits do not repeat is not a faster engine.
 TEST(ToldDifferences, AreAlwaysThoseThatDecideWhetherStepTimesMeanTheSame) {
   const auto document = report_document({two_rows("deterministic", "true", "false")}, TableStyle::table);
   EXPECT_THAT(render_text(document, {.width = 0}), HasSubstr("deterministic"));

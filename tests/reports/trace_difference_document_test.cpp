@@ -1,4 +1,4 @@
-// Two traced runs, operation by operation: for people what differs most, for programs all.
+// Two traced runs, operation by operation: for people the largest differences, for programs all.
 #include "reports/content/trace_difference_document.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// What is said of traced steps: percent for people, every field for programs.
+// The text about traced steps: percent for people, every field for programs.
 #include "reports/content/trace_document.h"
 
 #include <gmock/gmock.h>
@@ -16,7 +16,7 @@ using spec::TraceKind;
 using testing::HasSubstr;
 using testing::Not;
 
-// Of 2 ms three quarters are a product.
+// A product takes three quarters of 2 ms.
 harness::RankTrace product(std::int64_t rank = 1) {
   return harness::MadeUpTrace(rank)
       .step(9, 1'000'000, 3'000'000)

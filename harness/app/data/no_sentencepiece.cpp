@@ -1,4 +1,4 @@
-// The absent twin of sentencepiece_tokenizer.cpp.
+// The substitute for sentencepiece_tokenizer.cpp in builds without the library.
 #include "harness/app/data/tokenizer.h"
 #include "harness/system/input_error.h"
 

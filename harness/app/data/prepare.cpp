@@ -20,7 +20,7 @@
 namespace perfbench::harness {
 namespace {
 
-// What is made into tokens at once, by all cores: long enough that starting threads costs nothing beside it.
+// The amount of text that all cores tokenize at once: large enough that the cost of starting threads does not matter.
 constexpr std::int64_t kBatchBytes = std::int64_t{4} << 20;
 
 using Made = std::variant<Document, EvaluationItem>;
@@ -39,7 +39,7 @@ Made made_of(const SourceText& text, DataFormat format, const Tokenizer& tokeniz
   return Document{.kind = DocumentKind::text, .prompt = {}, .ids = whole_document(tokenizer, text.text)};
 }
 
-// Spreads what is held out for validation evenly: item i is where the whole part of (i + 1) * fraction goes up.
+// Spreads the documents for validation evenly: item i is one if the integer part of (i + 1) * fraction increases there.
 spec::Split split_of(std::int64_t index, double fraction) {
   const auto i = static_cast<double>(index);
   return std::floor((i + 1) * fraction) > std::floor(i * fraction) ? spec::Split::validation : spec::Split::train;
@@ -97,7 +97,7 @@ class Preparation {
  private:
   bool evaluates() const { return request_.format == DataFormat::lambada || request_.format == DataFormat::boolq; }
 
-  // Into the data set in the order of the files, however many cores there are.
+  // Adds the batch to the data set in the order of the files, for any number of cores.
   void take_batch() {
     std::vector<Made> made(batch_.size());
     parallel_ranges(batch_.size(), 1, [&](std::size_t, std::size_t begin, std::size_t end) {
@@ -147,7 +147,7 @@ class Preparation {
     }
   }
 
-  // What the first document is decides what the data set is.
+  // The first document decides the kind of the data set.
   void begin() {
     spec::FlatTokensOptions options{.dataset = request_.out};
     if (kind_ != DocumentKind::prompted_ids) {

@@ -1,4 +1,4 @@
-// Makes flat-tokens data sets from files.
+// Makes data sets of format flat-tokens from files.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +11,19 @@
 namespace perfbench::harness {
 
 enum class DataFormat {
-  text,     // each file a document
-  jsonl,    // each line a document (document_lines.h), all of one kind
-  lambada,  // document_lines.h; all of it is for validation
+  text,     // each file is a document
+  jsonl,    // each line is a document (document_lines.h), all of the same kind
+  lambada,  // see document_lines.h; all of it is for validation
   boolq,
 };
 
 struct PrepareRequest {
   std::filesystem::path out;
-  double validation_fraction = 0.01;  // of the documents, from 0 to 1; of text and jsonl
+  double validation_fraction = 0.01;  // share of the documents, from 0 to 1; for text and jsonl
   DataFormat format = DataFormat::text;
-  std::filesystem::path tokenizer;  // a model of SentencePiece; empty: each byte is a token
+  std::filesystem::path tokenizer;  // a SentencePiece model; empty: each byte is a token
   std::vector<std::filesystem::path> files;
-  // After each document: what was read of the files so far.
+  // Called after each document with the number of bytes of the files that were read so far.
   std::function<void(std::int64_t bytes)> progress = [](std::int64_t) {};
 };
 
@@ -35,9 +35,9 @@ struct SplitSize {
 struct PreparedDataset {
   SplitSize train;
   SplitSize validation;
-  std::int64_t vocab_size = 0;  // what a model needs at least
-  std::int64_t empty = 0;       // files and texts without a token, left out
-  bool prompted = false;        // instruction_tokens.h
+  std::int64_t vocab_size = 0;  // the smallest vocabulary of a model for it
+  std::int64_t empty = 0;       // files and texts without a token, which are left out
+  bool prompted = false;        // see instruction_tokens.h
   bool evaluates = false;       // for task eval
 };
 

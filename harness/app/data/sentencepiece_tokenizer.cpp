@@ -32,7 +32,7 @@ class SentencePieceTokenizer final : public Tokenizer {
   std::optional<std::int32_t> end() const override { return if_any(processor_.eos_id()); }
 
  private:
-  // A pipe in its place would be waited for without end.
+  // Refuses a pipe, which could block for ever.
   static std::string model_bytes(const std::filesystem::path& model) {
     try {
       if (auto bytes = spec::read_regular_file(model, spec::kLargestDocumentBytes)) return *std::move(bytes);

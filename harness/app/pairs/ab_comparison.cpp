@@ -28,7 +28,7 @@ namespace perfbench::harness {
 namespace fs = std::filesystem;
 namespace {
 
-// What one side's engine says of its cells, before anything runs.
+// Asks one side's engine about its cells, before anything runs.
 class Preflight {
  public:
   Preflight(std::vector<AbCell>& cells, const ModelCatalog& catalog, int cancel_fd)
@@ -57,7 +57,7 @@ class Preflight {
     }
   }
 
-  // What neither side runs is no part of the comparison. Returns what the others need, by side and cell.
+  // Removes cells that neither side runs. Returns the needs of the others, by side and cell.
   SidesMemory apply() {
     std::vector<AbCell> kept;
     SidesMemory memory;
@@ -77,8 +77,8 @@ class Preflight {
   }
 
  private:
-  // Where the plan of one engine has room for kept weights and that of the other has not, both cast them: the sides
-  // differ in their engines alone.
+  // If the plan of only one engine has room for kept weights, both cast them, so that the sides differ only in their
+  // engines.
   static void choose_alike(AbCell& cell) {
     const bool open = cell.a.bf16_weights_open && cell.b.bf16_weights_open;
     if (!open || cell.a.run.bf16_weights == cell.b.run.bf16_weights) return;
@@ -113,7 +113,7 @@ std::string identity(const AbSide& side) {
   return out;
 }
 
-// Equal for comparisons that may go on with each other's pairs.
+// Comparisons with equal texts may continue with each other's pairs.
 std::string settings_of(const std::vector<AbCell>& cells, const AbRule& rule, AbPurpose purpose, const AbSide& a,
                         const AbSide& b) {
   auto text = fmt::format("{}\n{}\n{}\n{} {} {} {} {} {}\n", spec::enum_name(purpose), identity(a), identity(b),
@@ -146,8 +146,8 @@ ComparisonRecord comparison_for(Connection& db, const AbOptions& options, Compar
   return fresh;
 }
 
-// Run directories that were complete when an earlier command was killed, before the store had them. Of no pair: what
-// was seen beside their runs is not known.
+// Stores run directories that were complete when an earlier command was killed. They do not count in any pair, because
+// the observations made during their runs are lost.
 void take_in_leftovers(Connection& db, const fs::path& runs, const std::vector<AbCell>& cells) {
   std::set<std::string> run_ids;
   for (const auto& cell : cells) run_ids.insert({cell.a.run_id, cell.b.run_id});

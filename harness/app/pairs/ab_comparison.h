@@ -1,5 +1,4 @@
-// Two sides compared over a matrix, from the words of a person to the report: what compare --ab, bisect and nightly
-// share.
+// Compares two sides over a matrix, from the user's words to the report. Used by compare --ab, bisect and nightly.
 #pragma once
 
 #include <optional>
@@ -16,23 +15,22 @@ namespace perfbench::harness {
 
 class Interruption;
 
-// What a comparison came to, for whoever shows it.
+// The results of a comparison, for display.
 struct AbReport {
   ComparisonRecord comparison;
   std::vector<CellVerdict> cells;
-  bool finished = true;                  // else cells have pairs and no verdicts
-  std::string instructions_unavailable;  // why there are none; empty where they were counted
-  std::optional<std::vector<std::string>>
-      gate_refusals;  // of a gate: why it cannot pass; absent: no gate was asked for
+  bool finished = true;                                   // otherwise cells have pairs and no verdicts
+  std::string instructions_unavailable;                   // why instructions were not counted; empty if they were
+  std::optional<std::vector<std::string>> gate_refusals;  // with a gate: why it cannot pass; nullopt without one
 };
 
 struct AbOutcome {
   AbReport report;
-  bool cancelled = false;  // the comparison is unfinished; --resume goes on with it
+  bool cancelled = false;  // the comparison is unfinished; --resume continues it
 };
 
-// Executes, judges and records; progress goes to standard error. Throws InputError when no cell can run, or an engine
-// does not understand today's runs.
+// Executes, judges and records the comparison, with progress on standard error. Throws InputError if no cell can run,
+// or an engine does not understand today's runs.
 AbOutcome compare_sides(const AbSide& a, const AbSide& b, const AbOptions& options, AbPurpose purpose,
                         const Installation& installation, Interruption& interruption);
 

@@ -8,13 +8,13 @@
 namespace perfbench::harness {
 namespace {
 
-// A B that fails in every pair, where A never does, is told from chance by the sixth (failed_side, cell_verdict.cpp):
-// after that many are replaced.
+// If B fails in every pair and A in none, the sixth failure distinguishes that from chance (failed_side,
+// cell_verdict.cpp); this is how many are replaced before it.
 constexpr std::size_t kFewestReplacements = 5;
 
 constexpr const char* kDetected = "step_time_s";
 
-// The margin of the median step is the difference that is looked for.
+// The margin of the median step is the requested difference.
 std::vector<MetricRule> detection_metrics(const AbOptions& options) {
   const auto& margins = options.margins;
   auto names = options.metrics;

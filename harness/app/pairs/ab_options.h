@@ -1,4 +1,4 @@
-// Two sides in pairs as a person asks for them: what the use cases that compare them share.
+// The user's request for a comparison of two sides in pairs, shared by the use cases that make one.
 #pragma once
 
 #include <cstdint>
@@ -16,18 +16,18 @@ namespace perfbench::harness {
 
 // How the two runs of a pair share the machine.
 enum class Pairing {
-  automatic,  // in turns where both sides can
+  automatic,  // in turns if both sides can
   turns,      // in turns, or not at all
   apart,      // one after the other
 };
 
-// What a comparison with a detection judges unless it was told.
+// The metrics that a comparison with a detection judges by default.
 enum class DetectionJudges {
-  median_step,  // and what needs no test: each further metric with noise would cost power
-  everything,   // what comparisons judge otherwise
+  median_step,  // and metrics that need no test, because each further metric with noise would cost power
+  everything,   // the default metrics of other comparisons
 };
 
-// A difference that is to be found with power 0.8, and the time that may be spent on it.
+// A difference that the comparison should find with power 0.8, and the time limit.
 struct Detection {
   double fraction = 0;  // of the median step
   std::optional<double> within_s = {};
@@ -35,26 +35,26 @@ struct Detection {
 
 struct AbOptions {
   MatrixOptions matrix;
-  std::set<std::string> cells = {};  // labels, empty: all of the matrix
+  std::set<std::string> cells = {};  // labels; empty: the whole matrix
   std::filesystem::path db = "perf.db";
   std::filesystem::path runs = {};  // empty: beside the database
   ExecutionOptions execution = {};
   std::size_t pairs = 16;
-  std::optional<Detection> detection = {};  // pairs and turns are planned for it, whatever `pairs` is
+  std::optional<Detection> detection = {};  // if set, pairs and turns are planned for it, and `pairs` is ignored
   DetectionJudges detection_judges = DetectionJudges::median_step;
   Pairing pairing = Pairing::automatic;
-  std::vector<std::string> metrics = {};  // empty: the default ones
+  std::vector<std::string> metrics = {};  // empty: the default metrics
   std::vector<std::string> margins = {};
   std::optional<std::uint64_t> seed = {};
-  std::optional<std::size_t> most_discarded = {};  // unless given, discards_per_pair for each of `pairs`
+  std::optional<std::size_t> most_discarded = {};  // default: discards_per_pair for each of `pairs`
   std::size_t discards_per_pair = 1;
   SpoilRule spoil = {};
   bool resume = false;
-  std::filesystem::path repository = {};   // empty: the one this perfbench was built from
+  std::filesystem::path repository = {};   // empty: the repository from which this perfbench was built
   std::filesystem::path build_cache = {};  // empty: default_build_cache()
   std::vector<std::string> build_options = {};
 
-  // With a detection its looks are those of the most pairs that a plan may have, until there is one. Throws InputError.
+  // With a detection, until there is a plan, the looks are those of the largest number of pairs. Throws InputError.
   AbRule rule() const;
 };
 

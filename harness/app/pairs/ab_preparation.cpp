@@ -18,7 +18,7 @@ namespace perfbench::harness {
 namespace fs = std::filesystem;
 namespace {
 
-// As ./perfbench builds: a GPU is used where the toolkit is there as well.
+// The same options as ./perfbench: builds for a GPU if there is one and the toolkit is installed.
 std::vector<std::string> cmake_options(const AbOptions& options) {
   std::vector<std::string> out;
   if (fs::exists("/dev/nvidiactl")) out = {"-DPERFBENCH_CUDA=AUTO", "-DPERFBENCH_CUDA_ARCHITECTURES=native"};
@@ -33,7 +33,7 @@ BuildSettings build_settings(const AbOptions& options, int cancel_fd = -1) {
           .say = [](const std::string& line) { reports::print(stderr, "{}\n", line); }};
 }
 
-// The program that a side is, or the one that builds it.
+// The programs that a side needs: its engine, or those that build it.
 void check_programs(const AbSide& side, const AbOptions& options) {
   if (side.kind != SideKind::revision) {
     if (access(side.engine.file.c_str(), X_OK) == 0) return;

@@ -1,4 +1,4 @@
-// What comes before two sides are compared: all that was named is looked at, and then engines are built.
+// Prepares the comparison of two sides: checks everything that was named, and then builds engines.
 #pragma once
 
 #include <set>
@@ -15,10 +15,10 @@ namespace perfbench::harness {
 class Interruption;
 class ModelCatalog;
 
-// The repository of --repo, or the one this perfbench was built from. Throws InputError.
+// The repository of --repo, or the one from which this perfbench was built. Throws InputError.
 GitHistory history_of(const AbOptions& options, const Installation& installation);
 
-// What the text names (sides.h). A revision has its commit, and no engine yet. Throws InputError.
+// The side that the text names (sides.h). A revision has its commit, and no engine yet. Throws InputError.
 AbSide named_side(const std::string& text, const AbOptions& options, const Installation& installation);
 AbSide named_revision(const std::string& commit);
 
@@ -28,16 +28,16 @@ struct PairedMatrix {
   std::vector<AbCell> cells;
   std::set<std::string> notices;
 };
-// Throws InputError where no cell is left.
+// Throws InputError if no cell is left.
 PairedMatrix pair_matrix(const AbSide& a, const AbSide& b, const AbOptions& options, const ModelCatalog& catalog,
                          const Installation& installation);
 
-// Looks at the matrix, the programs, the folders and the database, so that nothing is built or run in vain. Creates a
-// database that does not exist. Throws InputError.
+// Checks the matrix, the programs, the folders and the database before anything is built or run. Creates a database
+// that does not exist. Throws InputError.
 void check_before_building(const AbSide& a, const AbSide& b, const AbOptions& options,
                            const Installation& installation);
 
-// Builds the engine of a revision. Other sides are ready as they are. Throws BuildError, Cancelled.
+// Builds the engine of a revision; other sides need no work. Throws BuildError, Cancelled.
 AbSide ready_side(AbSide side, const AbOptions& options, const Installation& installation,
                   const Interruption& interruption);
 

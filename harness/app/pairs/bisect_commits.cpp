@@ -29,8 +29,8 @@ std::string change_text(const Decision& decision) {
   return decision.ratio ? fmt::format("{:+.1f} %", 100 * (*decision.ratio - 1)) : std::string("no ratio");
 }
 
-// Bad: some cell regressed. Good: every cell was decided and none regressed. A side that does not finish its runs says
-// nothing about the metric, unless that is what is searched for.
+// Bad: some cell regressed. Good: every cell was decided and none regressed. A side that does not finish its runs
+// decides nothing about the metric, unless the failure is what the search is for.
 BisectStep judge_commit(const std::vector<CellVerdict>& cells, const std::string& metric, bool failing_is_bad) {
   BisectStep look{.outcome = StepOutcome::good};
   for (const auto& cell : cells) {
@@ -68,7 +68,7 @@ class Bisect {
   }
 
   BisectOutcome run() {
-    request_.ab.rule();  // throws for what cannot be meant, before anything is built
+    request_.ab.rule();  // throws for an invalid request before anything is built
     const auto good = history_.commit(request_.good);
     const auto bad = history_.commit(request_.bad);
     commits_ = history_.first_parents(good, bad);

@@ -1,4 +1,4 @@
-// Which commit made it slower. Each step is a comparison in pairs against the good commit.
+// Finds the commit that caused a regression. Each step is a comparison in pairs with the good commit.
 #pragma once
 
 #include <functional>
@@ -20,7 +20,7 @@ struct BisectRequest {
   AbOptions ab = {};
 };
 
-// What a comparison against the good commit says of a commit.
+// The result of a commit's comparison with the good commit.
 struct BisectStep {
   std::string commit;
   std::string subject;
@@ -30,17 +30,17 @@ struct BisectStep {
 
 enum class BisectEnd {
   found,            // one commit
-  several,          // that cannot be told apart
+  several,          // commits that cannot be distinguished
   nothing_to_find,  // the bad commit is not worse than the good one
-  undecided,        // whether it is, could not be told
+  undecided,        // the comparison of the bad commit was inconclusive
 };
 
 struct BisectOutcome {
   BisectEnd end = BisectEnd::undecided;
-  std::vector<BisectStep> suspects;  // of found and several, oldest first: commit and subject
+  std::vector<BisectStep> suspects;  // for found and several, oldest first: commit and subject
 };
 
-// `on_step` is told of every commit that was looked at. A commit that cannot be built or decided is skipped. Throws
+// `on_step` is called for every commit that was tested. A commit that cannot be built or decided is skipped. Throws
 // InputError, BuildError for the good or the bad commit, Cancelled (the steps so far are in the database).
 BisectOutcome bisect_commits(BisectRequest request, const Installation& installation, Interruption& interruption,
                              const std::function<void(const BisectStep&)>& on_step);

@@ -23,7 +23,7 @@ constexpr double kSecondsOfNs = 1e-9;
 
 Cell with_steps(Cell cell, std::size_t steps) {
   cell.run.steps = static_cast<std::int64_t>(steps);
-  cell.run.profile = {};  // whose steps are no turns
+  cell.run.profile = {};  // profiled steps do not take turns
   cell.run_id = run_id(cell.run);
   return cell;
 }
@@ -33,7 +33,7 @@ void set_steps(AbCell& cell, std::size_t steps) {
   cell.b = with_steps(cell.b, steps);
 }
 
-// What the time limit of a run leaves for its turns: its own steps, without those of the other side.
+// The number of turns that the time limit of a run allows. Only the run's own steps count, not those of the other side.
 std::size_t turns_within(std::chrono::nanoseconds limit, const Pilot& pilot) {
   constexpr double kOfLimit = 0.8;
   if (limit.count() <= 0) return pilot.most_turns;
@@ -41,7 +41,7 @@ std::size_t turns_within(std::chrono::nanoseconds limit, const Pilot& pilot) {
   return left_s <= 0 ? 0 : static_cast<std::size_t>(2 * left_s / pilot.turn_s);
 }
 
-// What the pilot pairs of one cell came to.
+// The results of the pilot pairs of one cell.
 struct PilotOutcome {
   std::optional<Pilot> pilot;
   double took_s = 0;
@@ -146,7 +146,7 @@ PlannedCells plan_pairs(std::vector<AbCell>& cells, const Detection& asked, cons
 
 namespace {
 
-// Asks the engine, as one of an earlier revision may not know them.
+// Asks the engine, because one of an earlier revision may not support turns.
 bool knows_turns(const AbSide& side, int cancel_fd) {
   constexpr auto kLongest = std::chrono::minutes(1);
   const auto end =

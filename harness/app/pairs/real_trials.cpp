@@ -16,9 +16,9 @@ constexpr const char* kMetric = "step_time_s";
 constexpr const char* kInTurns = "in turns";
 constexpr const char* kApart = "apart";
 
-using Verdicts = std::map<std::string, std::vector<Verdict>>;  // by how the runs of pairs shared the machine
+using Verdicts = std::map<std::string, std::vector<Verdict>>;  // by the way in which runs of pairs shared the machine
 
-// Of the cells of which enough pairs counted for every look.
+// Appends the verdicts of cells with enough pairs for every look.
 void append_verdicts(const std::vector<CellVerdict>& cells, const AbRule& rule, Verdicts& out) {
   for (const auto& cell : cells) {
     if (cell.whole) continue;
@@ -41,11 +41,11 @@ RealRates run_real_trials(const RealTrials& what, const Installation& installati
   for (const auto& fault : what.faults) sides.push_back(faulty_side({fault}, installation.engine));
   std::vector<Verdicts> verdicts(sides.size());
   bool cancelled = false;
-  // Trial by trial, so that all rows are of the same hours.
+  // One trial of every row after the other, so that all rows cover the same hours.
   for (std::size_t trial = 1; trial <= what.trials && !cancelled; ++trial) {
     for (std::size_t i = 0; i < sides.size() && !cancelled; ++i) {
       reports::print(stderr, "trial {} of {}: {}\n", trial, what.trials, i == 0 ? "nothing changed" : sides[i].asked);
-      if (what.ab.seed) options.seed = *what.ab.seed + trial * sides.size() + i;  // another order each time
+      if (what.ab.seed) options.seed = *what.ab.seed + trial * sides.size() + i;  // another order in each trial
       try {
         const auto outcome = compare_sides(itself, sides[i], options, AbPurpose::selftest, installation, interruption);
         cancelled = outcome.cancelled;

@@ -1,4 +1,5 @@
-// How often comparisons on this machine are wrong, and what they find: real runs, through all that compare --ab does.
+// Measures how often comparisons on this machine are wrong, and what they find: real runs, through the whole of compare
+// --ab.
 #pragma once
 
 #include <cstddef>
@@ -15,19 +16,19 @@ class Interruption;
 
 struct RealTrials {
   AbOptions ab = {};                     // matrix, database, pairs
-  std::size_t trials = 0;                // comparisons of a side with itself, and as many with each fault
-  std::vector<std::string> faults = {};  // put into side B (engine/faults/faults.h)
+  std::size_t trials = 0;                // number of comparisons of a side with itself, and with each fault
+  std::vector<std::string> faults = {};  // injected into side B (engine/faults/faults.h)
 };
 
 struct RealRates {
   std::vector<SelftestResult> rows = {};
-  bool cancelled = false;  // the rows are of the comparisons that were finished
+  bool cancelled = false;  // the rows cover the comparisons that were finished
 };
 
-// A row for the engine against itself, whose goal is an upper Wilson bound of twice the level, and one for each fault,
-// of either way of pairing that ran;
-// none where no pair counted. Every cell of a comparison is a trial, unless too many of its pairs were spoiled for a
-// verdict. Progress goes to standard error. Throws InputError.
+// Returns one row for the engine compared with itself, whose goal is an upper Wilson bound of twice the level, and one
+// for each fault; each of these for every way of pairing that was used; none if no pair counted. Every cell of a
+// comparison is a trial, unless too many of its pairs were spoiled for a verdict. Progress goes to standard error.
+// Throws InputError.
 RealRates run_real_trials(const RealTrials& what, const Installation& installation, Interruption& interruption);
 
 }  // namespace perfbench::harness

@@ -48,7 +48,7 @@ StoredSide side_of(const StoredComparison& comparison, Side side) {
   return row == comparison.sides.end() ? StoredSide{.side = side} : *row;
 }
 
-// In the catalog, which begins with what people look at first.
+// The position in the catalog, which begins with the most important metrics.
 std::size_t place_of(const std::string& metric) {
   const auto found = std::find_if(spec::kMetricCatalog.begin(), spec::kMetricCatalog.end(),
                                   [&metric](const auto& one) { return one.tag == metric; });

@@ -1,4 +1,4 @@
-// A comparison in pairs as the store has it, for whoever shows it again or while it runs.
+// A comparison in pairs as stored, for display later or while it runs.
 #pragma once
 
 #include <optional>
@@ -8,8 +8,8 @@
 
 namespace perfbench::harness {
 
-// Its verdicts and notes are those that were recorded. Not on record are which traced runs tell where a difference
-// lies, and why instructions were not counted. Nothing where no comparison has that id. Throws UnreadableRow
+// Verdicts and notes are those that were recorded. Two things are not recorded: which traced runs explain a difference,
+// and why instructions were not counted. nullopt if no comparison has that id. Throws UnreadableRow
 // (harness/store/stored_row.h).
 std::optional<AbReport> stored_ab_report(const Connection& db, const std::string& comparison_id);
 

@@ -39,10 +39,10 @@ PublishedEntry published_row(const PublishedCatalog& published, const std::strin
                    "run:ID or attempt:ID/N runs of this database");
 }
 
-// What the name stands for, before any metric is looked at.
+// The baseline that a name stands for, before any metric is considered.
 struct NamedBaseline {
-  std::optional<PublishedEntry> published;  // or
-  std::optional<Baseline> values;           // an entry of numbers from elsewhere; or
+  std::optional<PublishedEntry> published;  // or:
+  std::optional<Baseline> values;           // an entry with numbers from outside, or:
   std::optional<RunBaseline> runs;
 };
 
@@ -81,7 +81,7 @@ NamedBaseline find_named(const Connection& db, const PublishedCatalog& published
   return out;
 }
 
-// What the runs that are compared leave of the baseline is of one subject.
+// Refuses a baseline with several subjects, without the runs that are compared with it.
 void refuse_mixed(const RunBaseline& baseline, const std::vector<CellRuns>& current, const std::string& name) {
   std::set<std::int64_t> keys;
   for (const auto& cell : current) {
@@ -110,7 +110,8 @@ void leave_out_others(const std::set<std::string>& run_ids, std::vector<CellComp
 
 ComparedAgainst compare_against(const Connection& db, const PublishedCatalog& published, std::vector<CellRuns> current,
                                 const HardwareByName& hardware, const AgainstRequest& request) {
-  for (const auto& metric : request.metrics) metric_rule(metric);  // a wrong one is told before anything is looked for
+  for (const auto& metric : request.metrics)
+    metric_rule(metric);  // reports an unknown metric before anything is searched
   auto baseline = find_named(db, published, request);
   if (baseline.runs) refuse_mixed(*baseline.runs, current, request.baseline);
   add_computed_metrics(current, hardware);

@@ -1,4 +1,4 @@
-// What `--baseline` names, found and compared with.
+// Finds the baseline that `--baseline` names, and compares with it.
 #pragma once
 
 #include <optional>
@@ -13,25 +13,25 @@
 namespace perfbench::harness {
 
 struct AgainstRequest {
-  // "published:SYSTEM/ID", "run:ID", "attempt:ID/N", the name of a baseline in the ledger, the start of a run id, or a
-  // sweep's id; looked for in this order. Behind those of runs may stand "@SUBJECT" (parse_selection).
+  // "published:SYSTEM/ID", "run:ID", "attempt:ID/N", the name of a baseline in the ledger, the start of a run id, or
+  // the id of a sweep; looked up in this order. Names of runs may be followed by "@SUBJECT" (parse_selection).
   std::string baseline;
-  // Of several, cells whose run evaluates nothing are passed over where a metric is of an evaluation.
+  // If there are several, evaluation metrics are skipped for cells whose run evaluates nothing.
   std::vector<std::string> metrics = {"step_time_s"};
   spec::FlopDefinition definition = spec::FlopDefinition::causal;
-  AbsentCells absent = AbsentCells::passed_over;  // of baselines that are sweeps or entries of the ledger
-  KnownSessions sessions = {};                    // of the metrics that vary between sessions
+  AbsentCells absent = AbsentCells::passed_over;  // for baselines that are sweeps or entries of the ledger
+  KnownSessions sessions = {};                    // for the metrics that vary between sessions
   std::string now_utc;                            // baselines that have expired by then are not in force
 };
 
 struct ComparedAgainst {
   std::vector<CellComparison> comparisons;
-  std::optional<PublishedEntry> published;  // the row, where the baseline is one, by its own name or an entry's
+  std::optional<PublishedEntry> published;  // the row, if the baseline is one, by its own name or through an entry
 };
 
-// Of each metric in turn; a significant difference has to survive Benjamini-Hochberg over all of them. Cells on several
-// machines are compared apart when they come split (split_by_machine). Throws InputError when nothing of that name
-// exists, with the nearest names, and for a baseline that mixes subjects, with the list.
+// Compares each metric in turn. A significant difference must survive Benjamini-Hochberg over all of them. Cells on
+// several machines are compared separately if the caller split them (split_by_machine). Throws InputError if the name
+// is unknown, with the closest names, and for a baseline that mixes subjects, with a list of them.
 ComparedAgainst compare_against(const Connection& db, const PublishedCatalog& published, std::vector<CellRuns> current,
                                 const HardwareByName& hardware, const AgainstRequest& request);
 

@@ -87,7 +87,7 @@ std::vector<BaselineValue> values_of_document(const std::filesystem::path& file)
   return out;
 }
 
-// One line of RFC 4180; a quoted field may not hold a line break.
+// One line of RFC 4180. A quoted field must not contain a line break.
 std::vector<std::string> split_csv(const std::string& line) {
   std::vector<std::string> fields(1);
   bool quoted = false;
@@ -112,7 +112,7 @@ double csv_number(const std::string& text) {
   return value;
 }
 
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // spreadsheets begin a file of UTF-8 with it
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // spreadsheets write it at the start of a UTF-8 file
 
 class CsvReader {
  public:

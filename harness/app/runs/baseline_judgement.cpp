@@ -31,7 +31,7 @@ std::string rule_text(const std::string& metric) {
                                                      : "runs of two sessions are one sample");
 }
 
-// Those that were known, the sides' own among them.
+// The known sessions, including those of the sides.
 std::string sessions_text(const CellComparison& comparison, const std::string& matrix, const KnownSessions& known) {
   std::vector<std::string> sweeps;
   if (const auto of_metric = known.find(comparison.metric); of_metric != known.end()) {

@@ -1,5 +1,4 @@
-// What a comparison with a baseline was decided by, for the ledger of decisions
-// (harness/store/ledgers/judgement_ledger.h).
+// The basis of a comparison with a baseline, for the ledger of decisions (harness/store/ledgers/judgement_ledger.h).
 #pragma once
 
 #include <optional>
@@ -13,9 +12,9 @@ namespace perfbench::harness {
 
 struct BaselineJudgement {
   std::string judgement_id;
-  std::string selection;           // what was compared
-  std::optional<Baseline> entry;   // of the ledger of baselines; nothing: runs that were named themselves
-  std::vector<CellRuns> baseline;  // of the entry's attempts
+  std::string selection;           // the runs that were compared
+  std::optional<Baseline> entry;   // in the ledger of baselines; nullopt: the runs were named directly
+  std::vector<CellRuns> baseline;  // the entry's attempts
 };
 
 Judgement judgement_of(const BaselineJudgement& about, const std::vector<CellRuns>& cells,

@@ -1,4 +1,4 @@
-// Weights between files of the ecosystem and checkpoints: by the engine, which knows both.
+// Converts weights between common file formats and checkpoints, using the engine, which supports both.
 #pragma once
 
 #include <filesystem>
@@ -8,12 +8,12 @@
 
 namespace perfbench::harness {
 
-// Makes a checkpoint of step 0 in `out` of a safetensors file, or a folder with such. `model` is a name or a file.
-// Throws InputError with what the engine says. Returns what was done, a line.
+// Makes a checkpoint of step 0 in `out` from a safetensors file, or from a folder with such files. `model` is a name or
+// a file. Throws InputError with the engine's message. Returns a summary in one line.
 std::string import_weights(const Installation& installation, const std::filesystem::path& weights,
                            const std::string& model, const std::filesystem::path& out);
-// Makes `out` with model.safetensors and config.json of a checkpoint, or of the newest one in a folder. `dtype`: f32 or
-// bf16.
+// Makes the folder `out` with model.safetensors and config.json from a checkpoint, or from the newest one in a folder.
+// `dtype`: f32 or bf16.
 std::string export_weights(const Installation& installation, const std::filesystem::path& checkpoint,
                            const std::string& dtype, const std::filesystem::path& out);
 

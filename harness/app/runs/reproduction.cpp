@@ -30,7 +30,7 @@ std::map<StepPlace, const spec::StepRecord*> by_place(const RunEvidence& evidenc
   return out;
 }
 
-// By bits, so that two NaN of one kind are equal.
+// Compares bits, so that two NaNs with the same bits are equal.
 bool same_bits(double left, double right) {
   return std::bit_cast<std::uint64_t>(left) == std::bit_cast<std::uint64_t>(right);
 }
@@ -137,7 +137,7 @@ ReproduceOutcome reproduce_run(const ReproduceRequest& request, const Installati
     settings.launcher.engine_arguments = faulty.engine_arguments;
   }
   settings.engine_sha256 = engine_sha256(settings.launcher.engine.file);
-  if (recorded.environment) {  // other sums give other bits
+  if (recorded.environment) {  // different sums give different bits
     settings.launcher.cores = recorded.environment->threads_per_rank * recorded.environment->ranks;
   }
   const auto summary =

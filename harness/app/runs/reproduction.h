@@ -1,4 +1,4 @@
-// Two executions of one run held against each other: did the second do what the first recorded?
+// Compares two executions of a run: did the second one do what the first one recorded?
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace perfbench::harness {
 
-// Where two series of numbers part for the first time, in the order of steps, then ranks.
+// The first place at which two series of numbers differ, in the order of steps, then ranks.
 struct NumberDifference {
   std::int64_t step = 0;
   std::int64_t rank = 0;
@@ -27,9 +27,9 @@ struct Reproduction {
   AttemptState repeated_state = AttemptState::ok;
   std::int64_t recorded_steps = 0;  // of all ranks together
   std::int64_t repeated_steps = 0;
-  // Of loss, gradient norm and peak memory, bit by bit: the same seed gives the same bits, whatever the speed.
+  // In loss, gradient norm and peak memory, bit by bit: the same seed gives the same bits, at any speed.
   std::optional<NumberDifference> first_difference;
-  std::vector<spec::FieldDifference> environment;  // facts that differ, recorded then repeated
+  std::vector<spec::FieldDifference> environment;  // facts that differ: the recorded value, then the repeated one
   std::optional<double> recorded_step_time_s;      // medians of the steady steps
   std::optional<double> repeated_step_time_s;
 
@@ -38,30 +38,31 @@ struct Reproduction {
   }
 };
 
-// Both of one run_id. Where a run was cut off, the steps that both have are held against each other.
+// Both must have the same run id. If a run was interrupted, the common steps are compared.
 Reproduction hold_against(const RunEvidence& recorded, const RunEvidence& repeated);
 
-// A recorded run executed once more, and held against what it recorded.
+// Executes a recorded run once more, and compares the result with the record.
 class Interruption;
 
 struct ReproduceRequest {
-  std::string recorded;             // a folder or a name (run_name.h); of a run its newest attempt
-  std::filesystem::path runs = {};  // of the new attempt; empty: where the recorded run is
-  std::filesystem::path db = {};    // of names too; empty: the new attempt is in none, and names are of perf.db
+  std::string recorded;             // a folder or a name (run_name.h); of a run, its newest attempt
+  std::filesystem::path runs = {};  // for the new attempt; empty: the folder of the recorded run
+  std::filesystem::path db =
+      {};  // also for names; empty: the new attempt is not stored, and names are looked up in perf.db
   ExecutionOptions execution = {};
 };
 
 struct ReproduceOutcome {
-  std::filesystem::path recorded;  // the attempt's folder
+  std::filesystem::path recorded;  // folder of the attempt
   std::filesystem::path repeated;
-  std::vector<std::string> faults = {};  // injected into both
+  std::vector<std::string> faults = {};  // injected into both runs
   Reproduction found;
-  std::string store_error;  // why the new attempt is not in the database; empty: it is, or was not to be
-  bool cancelled = false;   // nothing else is filled then
+  std::string store_error;  // why the new attempt is not in the database; empty: it is, or should not be
+  bool cancelled = false;   // then nothing else is filled in
 };
 
-// With the threads that the run had, and with the faults that were injected into it. Throws InputError for a run that
-// was cut off, or was never executed, and where the engine that takes faults is not there.
+// Uses the number of threads of the recorded run and its injected faults. Throws InputError for a run that was
+// interrupted or never executed, and if the engine that can inject faults is missing.
 ReproduceOutcome reproduce_run(const ReproduceRequest& request, const Installation& installation,
                                Interruption& interruption);
 

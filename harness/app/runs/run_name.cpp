@@ -44,12 +44,12 @@ namespace {
 constexpr std::size_t kListed = 5;
 constexpr std::size_t kShownDigits = 12;
 
-// What is listed where a name means nothing or too much.
+// A run to list if a name is unknown or ambiguous.
 struct Candidate {
   std::string run_id;
   std::string text;                     // "3f09ac12d4e5 (model=gpt-mini, 2026-01-31T12:00:00Z)"
-  std::string started_utc;              // of its newest attempt
-  std::vector<std::string> names = {};  // by which it could have been meant
+  std::string started_utc;              // start of its newest attempt
+  std::vector<std::string> names = {};  // the names that could mean it
 };
 
 Candidate candidate(const std::string& run_id, const std::string& cell, const std::string& started_utc) {
@@ -77,7 +77,7 @@ std::string listed(std::vector<Candidate> candidates) {
   return count > kListed ? fmt::format("{} and {} more", out, count - kListed) : out;
 }
 
-// The runs whose id begins most like the name, and of those the newest.
+// The runs whose ids share the longest prefix with the name, the newest ones first.
 std::string nearest_runs(const Connection& db, const std::string& name) {
   auto runs = candidates_of(all_runs(db));
   if (runs.empty()) return "it holds no run; fill it with `perfbench sweep` or `perfbench ingest`";
@@ -92,7 +92,7 @@ std::string nearest_runs(const Connection& db, const std::string& name) {
   return "the nearest runs: " + listed(std::move(runs));
 }
 
-// A folder with an attempt in it; a name that is no path at all is none.
+// A folder with an attempt in it; false for a name that is not a path.
 bool is_run_folder(const std::string& name) {
   if (path_problem(name, PathIs::folder)) return false;
   std::error_code none;
@@ -155,7 +155,7 @@ class RunFinder {
     return found.front().run_id;
   }
 
-  // None where every row was left out: whoever shows nothing says why.
+  // Empty if every row was left out: the command then says why it shows nothing.
   NamedRun checked(NameMeans means, std::vector<StoredAttempt> attempts) const {
     if (attempts.empty()) {
       fail(db_.left_out().empty() ? "it has no attempt" : *db_.left_out().begin() + "; it has no other attempt");
@@ -196,7 +196,7 @@ class RunFinder {
     return checked(NameMeans::attempt, std::move(found));
   }
 
-  // Folders of several machines count from 1 each.
+  // Each machine numbers its folders from 1.
   [[noreturn]] void fail_ambiguous(const std::vector<StoredAttempt>& found) const {
     std::string text;
     for (const auto& one : found) {
@@ -208,7 +208,7 @@ class RunFinder {
 
   NamedRun latest() const {
     auto all = load_attempts(db_, Selection{});
-    if (all.empty()) all = choose_attempts(db_, {.kind = SelectionKind::all}).attempts;  // comparisons alone
+    if (all.empty()) all = choose_attempts(db_, {.kind = SelectionKind::all}).attempts;  // there are only comparisons
     if (!subject_.empty()) all = of_subject(std::move(all), subject_, name_);
     if (all.size() > 1) all.erase(all.begin(), all.end() - 1);
     if (all.empty() && db_.left_out().empty()) fail(nearest_runs(db_, ""));
@@ -233,7 +233,7 @@ class RunFinder {
     return checked(means, std::move(attempts));
   }
 
-  // Of the attempt in the folder that is named; nothing where it names none.
+  // The record of the attempt in the named folder; nullopt if the name is not a folder.
   std::optional<AttemptRecord> record_in_folder() const {
     if (!is_run_folder(name_)) return std::nullopt;
     return read_attempt(attempt_folder(name_, command_));
@@ -251,7 +251,7 @@ class RunFinder {
   const Connection& db_;
   std::string name_;
   std::string command_;
-  std::string subject_;  // empty: all
+  std::string subject_;  // empty: all subjects
 };
 
 }  // namespace
@@ -282,7 +282,7 @@ fs::path find_run_folder(const RunPlaces& places, const std::string& name, const
   std::error_code none;
   if (is_run_folder(name)) return attempt_folder(name, command);
   if (fs::is_directory(name, none) || !fs::exists(places.db, none)) {
-    if (fs::exists(name, none) || places.db.empty()) return attempt_folder(name, command);  // says what is missing
+    if (fs::exists(name, none) || places.db.empty()) return attempt_folder(name, command);  // reports what is missing
     throw InputError(
         fmt::format("[{}] {}: no {} in it, and the database {}, where a run of that name would be looked "
                     "for, does not exist: name the folder of an attempt (RUNS/<run>/001) or of a run "

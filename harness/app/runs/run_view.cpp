@@ -67,7 +67,7 @@ std::vector<ViewedAttempt> attempts_of(const Connection& db, const std::vector<S
   return out;
 }
 
-// Sets the subject of each attempt, too.
+// Also sets the subject of each attempt.
 std::vector<ViewedSubject> subjects_of(std::vector<ViewedAttempt>& attempts) {
   SubjectGroups groups;
   std::vector<std::vector<StoredAttempt>> of_group;
@@ -92,7 +92,7 @@ std::vector<ViewedSubject> subjects_of(std::vector<ViewedAttempt>& attempts) {
   return out;
 }
 
-// The subject whose attempt ended ok last; without one, of the newest attempt.
+// The subject whose attempt ended ok last or, if there is none, the subject of the newest attempt.
 std::size_t newest_subject(const RunView& view) {
   const auto& attempts = view.attempts;
   const auto newest = std::find_if(attempts.rbegin(), attempts.rend(),
@@ -100,7 +100,7 @@ std::size_t newest_subject(const RunView& view) {
   return newest == attempts.rend() ? attempts.back().subject : newest->subject;
 }
 
-// What is said of the run as a whole is said of all its attempts.
+// Annotations of the run apply to all its attempts.
 template <class Said>
 std::vector<Said> about(std::vector<Said> all, const std::vector<StoredAttempt>& attempts) {
   std::erase_if(all, [&](const Said& one) {
@@ -161,7 +161,7 @@ CountedMemory memory_of(const spec::RunSpec& run, const EngineProgram& engine) {
   const auto take = [&out](DryAnswer answer) { out = {std::move(answer.counts), std::move(answer.failure)}; };
   try {
     ask_dry_engine(engine, {&run}, std::nullopt, take, -1, kLimits);
-  } catch (const std::runtime_error& e) {  // it cannot be started, or there is no room for what it answers
+  } catch (const std::runtime_error& e) {  // it cannot be started, or there is no room for its answer
     out.failure = e.what();
   }
   return out;

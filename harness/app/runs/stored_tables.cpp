@@ -66,7 +66,7 @@ HardwareByName hardware_of(const std::vector<StoredAttempt>& attempts, const Ins
 
 namespace {
 
-// Newest first, each once.
+// Newest first, without duplicates.
 std::vector<Selection> selections_of(const Connection& db, const TableQuery& query) {
   if (query.matrices.empty()) return {parse_selection(query.selection)};
   const auto newest = newest_sweeps(db);

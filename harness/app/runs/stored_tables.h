@@ -1,4 +1,4 @@
-// Runs of a database with the data files that explain them: what report, compare and sweep share.
+// Runs of a database with the data files that explain them, for report, compare and sweep.
 #pragma once
 
 #include <optional>
@@ -15,39 +15,39 @@
 
 namespace perfbench::harness {
 
-// The cells of a selection (choose_attempts), each of one run and one subject.
+// The cells of a selection (choose_attempts), each with one run and one subject.
 struct StoredCells {
   std::vector<CellRuns> cells;  // never empty
   std::string left_out;         // left_out_text()
 };
-// Throws InputError when no attempt is left.
+// Throws InputError if no attempt is left.
 StoredCells stored_cells(const Connection& db, const std::string& selection);
 
-// The data files of the hardware that the runs name. Hardware that perfbench no longer knows is left out.
+// The data files of the hardware that the runs name. Hardware without a file is left out.
 HardwareByName hardware_of(const std::vector<CellRuns>& cells, const Installation& installation);
 HardwareByName hardware_of(const std::vector<StoredAttempt>& attempts, const Installation& installation);
 
-// Which runs a report is of.
+// Selects the runs of a report.
 struct TableQuery {
   std::string selection = "latest";        // parse_selection of harness/store/queries/query.h
-  std::vector<std::string> matrices = {};  // in place of that the newest sweep of each of these, * globs
+  std::vector<std::string> matrices = {};  // instead: the newest sweep of each of these matrices; * globs
   spec::FlopDefinition definition = spec::FlopDefinition::causal;
   std::string baseline = {};  // empty: no comparison
 };
 
-// The runs of one sweep, or of one selection, with what they are held against.
+// The runs of one sweep, or of one selection, and their baseline.
 struct StoredTable {
   std::string title;
   spec::FlopDefinition definition = spec::FlopDefinition::causal;
   std::string baseline;                     // its name; empty: not compared
   std::vector<CellRuns> cells;              // never empty
-  std::vector<CellComparison> comparisons;  // at most one a cell, in any order
-  HardwareByName hardware;                  // of the names that the runs use, without "host"
-  std::optional<PublishedEntry> published;  // what the baseline is, where it is a published row
+  std::vector<CellComparison> comparisons;  // at most one for each cell, in any order
+  HardwareByName hardware;                  // by the names that the runs use, without "host"
+  std::optional<PublishedEntry> published;  // the row, if the baseline is a published one
   std::string left_out;                     // left_out_text()
 };
 
-// Newest first. Throws InputError when the selection holds no attempt, or the database no sweep of a matrix.
+// Newest first. Throws InputError if the selection has no attempt, or the database has no sweep of a matrix.
 std::vector<StoredTable> stored_tables(const Connection& db, const TableQuery& query, const Installation& installation);
 
 }  // namespace perfbench::harness

@@ -16,7 +16,7 @@ namespace perfbench::harness {
 namespace fs = std::filesystem;
 namespace {
 
-// Of the run, where its run.json is there.
+// Number of ranks of the run, if its run.json exists.
 std::optional<std::int64_t> ranks_of(const fs::path& folder) {
   try {
     const auto run = read_document(folder / kRunFile, parse_recorded_run);

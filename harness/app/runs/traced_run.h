@@ -1,4 +1,4 @@
-// The traced steps of a recorded run, and of two held side by side.
+// The traced steps of a recorded run, and of two runs side by side.
 #pragma once
 
 #include <filesystem>
@@ -10,8 +10,8 @@
 
 namespace perfbench::harness {
 
-// Of every rank that the folder's run.json names, where there is one. Throws InputError where no step was traced, or a
-// file is damaged.
+// Reads the traces of every rank that the folder's run.json names, if it exists. Throws InputError if no step was
+// traced, or a file is damaged.
 std::vector<RankTrace> traces_of(const std::filesystem::path& folder);
 
 struct TraceDifference {
@@ -19,7 +19,7 @@ struct TraceDifference {
   StepAlignment operations;
 };
 
-// Throws InputError where either has no step.
+// Throws InputError if either run has no traced step.
 TraceDifference hold_traces_side_by_side(const std::vector<RankTrace>& before, const std::vector<RankTrace>& after);
 
 }  // namespace perfbench::harness

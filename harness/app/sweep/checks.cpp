@@ -40,7 +40,7 @@ namespace {
       fmt::format("{} {}: {}; nothing was run: make it writable, or name another", what, named.string(), why));
 }
 
-// Rights alone do not say it: of a full disk, of a file system that is mounted read-only, of root.
+// Permissions do not show it: a full disk, a file system that is mounted read-only, or root.
 void require_file_in(const fs::path& folder, const std::string& what, const fs::path& named) {
   const auto probe = folder / (".perfbench-writes." + spec::process_token());
   const FileDescriptor fd(open(probe.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
@@ -56,7 +56,7 @@ void require_writable_file(const std::string& what, const fs::path& file) {
   try {
     const auto place = output_place(file);
     if (!place.in_place) return require_file_in(place.file.parent_path(), what, file);
-    // A pipe may have no reader by the time that the command writes.
+    // The reader of a pipe may be gone by the time that the command writes.
     if (!fs::is_character_file(place.file)) refuse(what, file, "it is neither a regular file nor a device");
     if (access(place.file.c_str(), W_OK) != 0) refuse(what, file, std::strerror(errno));
   } catch (const OutputError& e) {

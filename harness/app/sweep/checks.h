@@ -10,29 +10,30 @@
 
 namespace perfbench::harness {
 
-// What a matrix plans for other machines is recorded with that reason, not started.
+// Cells that a matrix plans for other machines are recorded with that reason and not started.
 class RunnableCheck {
  public:
-  // Throws Cancelled, later, once a byte can be read from `cancel_fd`.
+  // Its queries throw Cancelled once a byte can be read from `cancel_fd`.
   RunnableCheck(EngineProgram engine, int cancel_fd);
 
-  // Why not, in one line; nothing if it can. `planned` is feasible.
+  // Why not, in one line; nullopt if it can. `planned` is feasible.
   std::optional<std::string> obstacle(const PlannedCell& planned);
 
  private:
   const EngineProgram engine_;
   const int cancel_fd_;
   const bool mpirun_;
-  std::optional<EngineAnswer> answer_;  // asked when the first cell comes that depends on it
+  std::optional<EngineAnswer> answer_;  // queried for the first cell that depends on it
 };
 
-// Whether what a command writes at its end can be written, asked before it measures for hours.
-// By writing a file there and removing it again. `what` begins the message: "[nightly] --junit". Both throw InputError.
+// Checks that a command will be able to write its output at the end, before it measures for hours. Writes a file there
+// and removes it again. `what` begins the message: "[nightly] --junit". Both throw InputError.
 
-// A file as output_file.h of harness/evidence writes it: made or replaced in a folder that exists, or written in place.
+// For a file that output_file.h of harness/evidence will write: made or replaced in an existing folder, or written in
+// place.
 void require_writable_file(const std::string& what, const std::filesystem::path& file);
 
-// A folder that is made where it is absent, with those above it.
+// For a folder that is created, with its parents, if it does not exist.
 void require_writable_folder(const std::string& what, const std::filesystem::path& folder);
 
 }  // namespace perfbench::harness

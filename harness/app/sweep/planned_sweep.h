@@ -1,4 +1,4 @@
-// A matrix as a person asks for it: what the use cases that read one share.
+// The request for a matrix, which all use cases that read one share.
 #pragma once
 
 #include <filesystem>
@@ -25,25 +25,25 @@ struct MatrixOptions {
   SweepWords words() const { return {.only = overrides.only, .set = overrides.set}; }
 };
 
-// The name that the file gives its matrix. Throws InputError, as the next ones.
+// The name that the file gives its matrix. Throws InputError, as do the next two.
 std::string matrix_name(const MatrixOptions& options, const std::filesystem::path& data_dir);
 
-// Expands the file. A relative path that does not exist here may name a matrix of `data_dir`: an installed perfbench
-// knows matrices/quickstart.yaml from anywhere.
+// Expands the file. If a relative path does not exist, it may name a matrix of `data_dir`: an installed perfbench finds
+// matrices/quickstart.yaml from any folder.
 Expansion expand_matrix(const MatrixOptions& options, const ModelCatalog& catalog,
                         const std::filesystem::path& data_dir);
 
 // The same, and prints the notices to standard error.
 Expansion load_matrix(const MatrixOptions& options, const ModelCatalog& catalog, const std::filesystem::path& data_dir);
 
-// Cells with what the planner says of them, and the store behind them: what sweep and nightly share.
-// The store behind a sweep. Opened at each use until it succeeds, so that a database which cannot be written is a
-// finding of the sweep and not its end.
+// Planned cells and the store behind them, for both sweep and nightly. SweepStore is the store behind a sweep. It is
+// opened at each use until that succeeds, so that a database that cannot be written is recorded as a problem and does
+// not end the sweep.
 class SweepStore {
  public:
   explicit SweepStore(std::filesystem::path path) : path_(std::move(path)) {}
 
-  // Returns what SweepHooks::store does.
+  // The same as SweepHooks::store.
   std::string ingest(const std::filesystem::path& attempt_dir);
   Connection& db();
 
@@ -59,7 +59,7 @@ struct PlannedWork {
   bool can_run(const Cell& cell) const { return !cell.excluded && !plans.at(cell.run_id).infeasible; }
 };
 
-// By the engine of `installation`. Throws Cancelled once a byte can be read from `cancel_fd`.
+// Uses the engine of `installation`. Throws Cancelled once a byte can be read from `cancel_fd`.
 PlannedWork plan_work(std::vector<Cell> cells, const Installation& installation, const ModelCatalog& catalog,
                       int cancel_fd);
 

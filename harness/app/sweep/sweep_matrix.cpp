@@ -24,14 +24,14 @@ std::string option_text(const std::string& option, const std::vector<std::string
   return fmt::format("{} {}", option, fmt::join(values, " " + option + " "));
 }
 
-// The options that say which cells a sweep runs, how, and how often, by name.
+// The options that decide which cells a sweep runs, how, and how often, by name.
 std::map<std::string, std::vector<std::string>> options_of(const SweepWords& words, std::int64_t repeats) {
   return {{"--only", words.only},
           {"--set", words.set},
           {"--repeats", repeats == 0 ? std::vector<std::string>() : std::vector{std::to_string(repeats)}}};
 }
 
-// Where a sweep and a request say different things, with both; empty: nowhere.
+// The first contradiction between a sweep and a request, with both values; empty if there is none.
 std::string contradiction(const RecordedRequest& begun, const SweepRequest& request) {
   const auto asked = options_of(request.matrix.words(), request.repeats);
   std::string out;
@@ -47,8 +47,8 @@ std::string contradiction(const RecordedRequest& begun, const SweepRequest& requ
                            begun.sweep_id, out);
 }
 
-// Gives a request the options of the sweep that it goes on with, where it has none itself. Throws InputError where it
-// has others. Sweeps of an older perfbench do not say with which options they were begun.
+// Completes a request with the options of the sweep that it continues. Throws InputError if they contradict each other.
+// Sweeps of an older perfbench did not record their options.
 void restore_request(SweepRequest& request, const Connection& db, const std::string& matrix) {
   const auto sweep_id = newest_sweep(db, matrix);
   const auto begun = sweep_id ? find_request(db, *sweep_id) : std::nullopt;
@@ -74,8 +74,8 @@ void record_beginning(Connection& db, const SweepRequest& request, const std::st
                       .repeats = request.repeats});
 }
 
-// What is resumed is the same sweep: one table, and repeats that are compared together. So it has one engine and one
-// request. Run directories that were taken in just now may be of a sweep that the database did not know before.
+// A resumed sweep is still one sweep: one table, and repeats that are compared together. So it must have one engine and
+// one request. Run directories that were stored just now may belong to a sweep that the database did not know before.
 ResumedSweep resumed_sweep(Connection& db, const SweepRequest& request, const std::string& matrix,
                            const ExecutionSettings& execution) {
   const auto sweep_id = newest_sweep(db, matrix);
@@ -113,7 +113,7 @@ SweepOptions sweep_options(const SweepRequest& request, const Installation& inst
   return out;
 }
 
-// Asked for by hand, a device that is not there is an error; in a matrix it is a cell that is only planned.
+// A requested device that is missing is an error; in a matrix, it only means that the cell is planned but not run.
 void require_device(const std::string& device, const Installation& installation) {
   if (device != spec::enum_name(spec::Device::cuda)) return;
   const auto answer = ask_engine_environment({installation.engine});
@@ -121,7 +121,7 @@ void require_device(const std::string& device, const Installation& installation)
   if (const auto why_not = no_gpus_for(1, *answer.facts)) throw InputError("[sweep] --device cuda: " + *why_not);
 }
 
-// `db` is asked for what is resumed only.
+// `db` is used only to resume a sweep.
 template <class Database>
 Expansion expansion_of(SweepRequest& request, const Installation& installation, const ModelCatalog& catalog,
                        const Database& db) {
@@ -148,7 +148,7 @@ SweepSummary sweep_matrix(SweepRequest request, const Installation& installation
   auto expansion = expansion_of(request, installation, catalog, [&store]() -> const Connection& { return store.db(); });
   const auto work = plan_work(std::move(expansion.cells), installation, catalog, interruption.fd());
   const auto options = sweep_options(request, installation);
-  // A database that cannot even be opened is better said now than after an hour.
+  // It is better to report a database that cannot be opened now than after an hour.
   if (!request.resume) record_beginning(store.db(), request, expansion.name, options.execution);
   return run_planned(work, options, store, interruption,
                      [&] { return resumed_sweep(store.db(), request, expansion.name, options.execution); });

@@ -1,4 +1,4 @@
-// A sweep of a matrix: planned, run, recorded.
+// A sweep of a matrix: plans, runs and records it.
 #pragma once
 
 #include <cstdint>
@@ -18,22 +18,23 @@ struct SweepRequest {
   std::filesystem::path runs = {};  // empty: beside the database
   ExecutionOptions execution = {};
   std::int64_t repeats = 0;  // 0: as the matrix says
-  std::string device = {};   // of every cell; empty: as the matrix says
-  // Goes on with the newest sweep of this matrix, by the engine that began it. What is not given here of --only, --set
-  // and repeats is as that sweep was begun; what is given must be the same.
+  std::string device = {};   // for every cell; empty: as the matrix says
+  // Continues the newest sweep of this matrix, with the engine that began it. Values of --only, --set and repeats that
+  // are not given here are those with which the sweep began; values that are given must be the same.
   bool resume = false;
   OnFailure on_failure = OnFailure::keep_going;
 };
 
-// What it would run.
+// The runs that it would make.
 struct PlannedMatrix {
   std::string matrix;
   std::vector<PlannedCell> cells;
 };
 PlannedMatrix plan_sweep(SweepRequest request, const Installation& installation);
 
-// Runs it. `store` is of the request's database. A cell that fails is a result. Throws InputError before anything runs:
-// for a matrix that cannot be read, a device asked for by hand that is not there, a database that cannot be opened.
+// Runs the sweep. `store` belongs to the request's database. A cell that fails is a result. Throws InputError before
+// anything runs: for a matrix that cannot be read, a requested device that is missing, a database that cannot be
+// opened.
 SweepSummary sweep_matrix(SweepRequest request, const Installation& installation, SweepStore& store,
                           Interruption& interruption);
 

@@ -39,7 +39,7 @@ std::vector<std::string> command_names(const CLI::App& command) {
   return out;
 }
 
-// A word that no option and no command took, with the command it was given to.
+// A word that no option or command accepted, with the command to which it was given.
 struct LeftOver {
   const CLI::App* command = nullptr;
   std::string word;
@@ -147,7 +147,7 @@ std::string not_a_flag_value(const CLI::App& command, const std::string& message
   return message;
 }
 
-// Whether the value that a complaint is about came from the environment.
+// Whether a message is about a value that came from the environment.
 bool is_from_environment(const CLI::App& command, const CLI::Option& option) {
   const auto& given = command.parse_order();
   return !option.get_envname().empty() && std::find(given.begin(), given.end(), &option) == given.end();
@@ -180,7 +180,7 @@ std::string room(const CLI::App& command) {
 }  // namespace
 
 std::string command_line_error(const CLI::App& root, const CLI::ParseError& error) {
-  // A misspelt option leaves its value to be taken for something else: what is wrong with that is beside the point.
+  // If an option is misspelt, its value is taken for something else; an error about that would not help.
   const auto left = left_over(root);
   const bool is_surplus =
       dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr ||

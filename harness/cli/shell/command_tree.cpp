@@ -40,7 +40,7 @@ const CLI::App& named_command(const CLI::App& root, const std::vector<std::strin
                                near ? " (did you mean '" + *near + "'?)" : ""));
 }
 
-// CLI::App::help would show the command that was parsed, wherever it is called.
+// CLI::App::help always shows the command that was parsed, whichever object it is called on.
 std::string help_of(const CLI::App& command) {
   return command.get_formatter()->make_help(&command, whole_command(command), CLI::AppFormatMode::Normal);
 }

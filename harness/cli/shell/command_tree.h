@@ -1,5 +1,5 @@
-// What the tree of declared commands says of itself. Errors, completion and manual pages read it here, so that an
-// option or a command that is declared is in all of them.
+// Reads the tree of declared commands. Error messages, completion and manual pages all use it, so that a declared
+// option or command appears in all of them.
 #pragma once
 
 #include <string>
@@ -12,25 +12,25 @@ class Option;
 
 namespace perfbench::harness {
 
-// The words after perfbench: "alerts list"; "" of perfbench itself.
+// The words after perfbench: "alerts list"; "" for perfbench itself.
 std::string command_words(const CLI::App& command);
 
-// With the program: "perfbench alerts list".
+// Including the program: "perfbench alerts list".
 std::string whole_command(const CLI::App& command);
 
-// The one that the command line named, as deep as it got.
+// The command that the command line named, as far as it was parsed.
 const CLI::App& chosen_command(const CLI::App& root);
 
-// The one with these words, root itself for none. Throws InputError, in the name of the command `asking`, for words
-// that no command has.
+// The command with these words; root itself if there are none. Throws InputError, in the name of the command `asking`,
+// for words that no command has.
 const CLI::App& named_command(const CLI::App& root, const std::vector<std::string>& words, const std::string& asking);
 
-// What --help prints of it.
+// The text that --help prints for it.
 std::string help_of(const CLI::App& command);
 
-// In the order in which they were declared.
+// In the order of declaration.
 std::vector<const CLI::App*> subcommands_of(const CLI::App& command);
-std::vector<const CLI::App*> whole_tree(const CLI::App& command);  // itself and all below it
+std::vector<const CLI::App*> whole_tree(const CLI::App& command);  // the command and all below it
 std::vector<const CLI::Option*> named_options_of(const CLI::App& command);
 std::vector<const CLI::Option*> positionals_of(const CLI::App& command);
 
@@ -40,11 +40,11 @@ std::vector<std::string> names_of(const CLI::Option& option);
 bool takes_value(const CLI::Option& option);
 bool may_be_repeated(const CLI::Option& option);
 
-// The lines below --help's list of options: prose, examples (two spaces before each), more prose, and from "Exit
-// codes:" on what the command ends with.
+// The part of --help below the list of options: prose, examples (indented by two spaces), more prose, and from "Exit
+// codes:" on the exit codes of the command.
 struct HelpFooter {
   std::vector<std::string> description;
-  std::vector<std::string> examples;  // without the spaces
+  std::vector<std::string> examples;  // without the indentation
   std::vector<std::string> notes;
   std::vector<std::string> exit_codes;  // without "Exit codes: "
 };

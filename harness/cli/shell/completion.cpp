@@ -18,7 +18,7 @@ CompletedWord completed_word(const CLI::Option& option) {
     for (const auto& metric : spec::kMetricCatalog) out.values.emplace_back(metric.tag);
     return out;
   }
-  // "FILE|published:SYSTEM/ID" too: the file is what can be completed of it.
+  // Also matches "FILE|published:SYSTEM/ID", of which the file can be completed.
   for (const auto* path : {"FILE", "DATABASE", "PATH"}) {
     if (type.starts_with(path)) return {.kind = WordKind::file};
   }

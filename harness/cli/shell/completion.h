@@ -1,5 +1,5 @@
-// What a shell needs to complete the words of a perfbench command: commands, options, the values of options that have a
-// list of them, names of metrics, and files and folders where a path is meant.
+// Completion of the words of a perfbench command: commands, options, values of options that have a list of them, names
+// of metrics, and files and folders where a path is expected.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace perfbench::harness {
 
 enum class Shell { bash, zsh, fish };
 
-// A script for the shell to read, made of the declarations below `root` alone.
+// A script for the shell, made only from the declarations below `root`.
 std::string completion_script(const CLI::App& root, Shell shell);
 
 }  // namespace perfbench::harness

@@ -15,8 +15,8 @@ constexpr const char* kBashBegin =
 
 )";
 
-// Commands come first, then options with their values and positionals in any order. bash takes "--option=value" apart
-// into three words.
+// Commands come first, then options with their values, and positionals in any order. bash splits "--option=value" into
+// three words.
 constexpr const char* kBashEnd = R"(
 _perfbench() {
   local current=${COMP_WORDS[COMP_CWORD]} command= option= word= kind= words=

@@ -39,7 +39,7 @@ std::string fish_quoted(const std::string& text) {
   return out + "'";
 }
 
-// What follows an option is its value alone (-x); for a path, any file (-F) as well.
+// An option is followed only by its value (-x); if it takes a path, by any file as well (-F).
 std::string fish_word(const CLI::Option& option) {
   const auto word = completed_word(option);
   switch (word.kind) {

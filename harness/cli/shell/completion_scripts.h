@@ -1,4 +1,4 @@
-// The scripts of completion.h, one file for each shell, and what they share.
+// The scripts of completion.h, one file for each shell, and their common parts.
 #pragma once
 
 #include <string>
@@ -11,9 +11,9 @@ class Option;
 
 namespace perfbench::harness {
 
-// What may stand for the value of an option, or for a positional.
+// The kind of value of an option or a positional.
 enum class WordKind {
-  free,    // a word of its own: nothing is offered
+  free,    // any word: nothing is offered
   values,  // one of a list
   file,
   folder,
@@ -24,10 +24,10 @@ struct CompletedWord {
   std::vector<std::string> values;
 };
 
-// By the option's type name: a list of names, METRIC, FILE, DATABASE, FOLDER, PATH, or another.
+// Derived from the option's type name: a list of names, METRIC, FILE, DATABASE, FOLDER, PATH, or another.
 CompletedWord completed_word(const CLI::Option& option);
 
-// How many words an option takes; of one that may be repeated, each time.
+// The number of words that an option takes; for a repeatable one, each time.
 int words_taken(const CLI::Option& option);
 
 std::string bash_completion(const CLI::App& root);

@@ -10,7 +10,7 @@
 namespace perfbench::harness {
 namespace {
 
-// Inside a specification of _arguments, between single quotes.
+// Escapes text for a specification of _arguments, between single quotes.
 std::string zsh_escaped(const std::string& text) {
   std::string out;
   for (const char c : text) {
@@ -30,7 +30,7 @@ std::string zsh_function(const CLI::App& command) {
   return name;
 }
 
-// ":what is meant:how it is completed"
+// ":description:completion"
 std::string zsh_word(const CLI::Option& option) {
   const auto word = completed_word(option);
   const auto type = option.get_type_name();
@@ -63,7 +63,7 @@ std::string zsh_option(const CLI::Option& option) {
   return out;
 }
 
-// A command with commands below it completes their names, and hands the rest over to the one that is named.
+// A command with subcommands completes their names, and leaves the rest to the subcommand that was named.
 std::string zsh_commands(const CLI::App& command) {
   std::string names;
   std::string calls;
@@ -108,7 +108,7 @@ std::string zsh_completion(const CLI::App& root) {
       "# Completion of perfbench for zsh: `perfbench completion zsh` makes it from the declarations of its "
       "options.\n\n";
   for (const auto* command : whole_tree(root)) out += zsh_definition(*command);
-  // As a file of $fpath it is the body of the function; read with `source`, it declares it.
+  // As a file in $fpath it is the body of the function; read with `source`, it declares the function.
   return out +
          "if [ \"$funcstack[1]\" = _perfbench ]; then\n  _perfbench \"$@\"\nelse\n  compdef _perfbench perfbench\nfi\n";
 }

@@ -1,4 +1,4 @@
-// Exit codes of perfbench: documented and stable.
+// Exit codes of perfbench. They are documented and stable.
 #pragma once
 
 #include "harness/stats/verdict.h"
@@ -6,9 +6,9 @@
 namespace perfbench::harness {
 
 enum class ExitCode {
-  fine = 0,          // done; no regression
+  fine = 0,          // success; no regression
   regression = 1,    // a comparison found a regression
-  inconclusive = 2,  // a comparison could not decide, or nothing was comparable
+  inconclusive = 2,  // a comparison was inconclusive, or nothing was comparable
   usage = 3,         // bad arguments or bad input
   failure = 4,       // the harness or a cell's engine failed
 };

@@ -1,4 +1,5 @@
-// The composition root: builds the command line, runs one command, turns every error into one line and an exit code.
+// The composition root: builds the command line, runs one command, and turns every error into one line and an exit
+// code.
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <unistd.h>
@@ -30,10 +31,10 @@ int code(ExitCode value) {
   return static_cast<int>(value);
 }
 
-// So that writing to a reader that has left, or beyond a limit on the size of files, is an error like any other, and
-// not the end in the middle of a sweep (the commands that are started have both as ever: warden.cpp). And so that no
-// file gets the number of a standard stream that was closed, and with it what is said there: opened for reading alone,
-// it stays a stream that cannot be written.
+// Makes writing to a reader that has left, or beyond a limit on file sizes, an ordinary error that does not end a sweep
+// halfway (commands that are started have the default behaviour: warden.cpp). Also prevents a file from getting the
+// number of a standard stream that was closed, and with it the output of that stream. Such a stream is opened for
+// reading only, so that writing to it fails.
 void keep_standard_streams_apart() {
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
@@ -54,7 +55,7 @@ void complain(const char* what, const char* why) {
   perfbench::reports::print_text(stderr, std::string(what) + why + "\n");
 }
 
-// Help, or what is wrong with the command line.
+// Prints the help, or the error in the command line.
 ExitCode say(const CLI::App& app, const CLI::ParseError& error) {
   if (error.get_exit_code() != 0) {
     complain("", perfbench::harness::command_line_error(app, error).c_str());
@@ -93,7 +94,7 @@ void add_commands(CLI::App& app, CommandContext& context) {
   }
 }
 
-// Of `perfbench` without a word.
+// The help of `perfbench` without arguments.
 constexpr const char* kWorkflow =
     "perfbench plan matrices/quickstart.yaml      what each cell would take, without running it\n"
     "perfbench sweep matrices/quickstart.yaml     runs every cell and records it in perf.db\n"
@@ -121,7 +122,7 @@ int main(int argc, char** argv) {
     add_commands(app, context);
     if (argc == 1) {
       perfbench::reports::print_text(stdout, kWorkflow);
-      return code(ExitCode::usage);  // a script whose command is empty has not measured anything
+      return code(ExitCode::usage);  // a script that calls it without a command has not measured anything
     }
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
@@ -136,7 +137,7 @@ int main(int argc, char** argv) {
     complain("perfbench failed: ", e.what());
     return code(ExitCode::failure);
   }
-  // A reader that has left, such as `head`, has what it wanted.
+  // A reader that left, such as `head`, got what it wanted.
   if (const int error = perfbench::reports::standard_output_error(); error != 0 && error != EPIPE) {
     complain("perfbench failed: standard output could not be written: ", std::strerror(error));
     return code(ExitCode::failure);

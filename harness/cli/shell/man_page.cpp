@@ -12,7 +12,7 @@
 namespace perfbench::harness {
 namespace {
 
-// A line of text: nothing in it is a request or an escape, and a hyphen is one that can be copied.
+// A line of text without requests or escapes, in which a hyphen can be copied.
 std::string troff(const std::string& line) {
   std::string out = line.starts_with('.') || line.starts_with('\'') ? "\\&" : "";
   for (const char c : line) {
@@ -69,7 +69,7 @@ std::string facts(const CLI::Option& option) {
   return out.empty() ? "" : troff(out.substr(1)) + "\n";
 }
 
-// What follows it begins another.
+// Ends the text, so that another sentence can follow.
 std::string sentence(const std::string& text) {
   return troff(text) + (text.empty() || text.ends_with('.') || text.ends_with('?') ? "\n" : ".\n");
 }
@@ -110,7 +110,7 @@ std::string reference(const CLI::App& command) {
   return bold(man_page_name(command)) + "(1)";
 }
 
-// Under the headings of their groups, where there are several.
+// Under the headings of their groups, if there are several.
 std::string commands(const CLI::App& command) {
   const auto below = subcommands_of(command);
   const bool grouped = std::any_of(below.begin(), below.end(),

@@ -1,5 +1,5 @@
-// Options that take a number, a duration, a size or a path. What they were given is checked while the command line is
-// read, before anything runs. Every such option of every command is made here. Include in .cpp files of commands only.
+// Options that take a number, a duration, a size or a path. Their values are checked while the command line is parsed,
+// before anything runs. All such options of all commands are made here. Include this in .cpp files of commands only.
 #pragma once
 
 #include <fmt/core.h>
@@ -22,17 +22,17 @@
 
 namespace perfbench::harness {
 
-// Both ends may be given; they are finite.
+// Both ends are allowed values; they are finite.
 template <class T>
 struct Bounds {
   T lowest{};
   T highest{};
 
-  // NaN and infinities are in no bounds.
+  // NaN and infinities are never in bounds.
   bool hold(T value) const { return value >= lowest && value <= highest; }
 };
 
-// The number that all of `text` is; nothing if it is none, or too large for a T.
+// The number that the whole `text` represents; nullopt if it is not a number, or too large for a T.
 template <class T>
 std::optional<T> whole_number_text(const std::string& text) {
   T value{};
@@ -42,7 +42,7 @@ std::optional<T> whole_number_text(const std::string& text) {
   return value;
 }
 
-// `value` is a T or an optional of one.
+// `value` is a T or an optional T.
 template <class T, class Value>
 CLI::Option* add_number(CLI::App& command, const std::string& name, Value& value, Bounds<T> bounds,
                         const std::string& help) {
@@ -57,7 +57,7 @@ CLI::Option* add_number(CLI::App& command, const std::string& name, Value& value
       ->check(CLI::Validator(check, ""));
 }
 
-// How a duration, a size or a fraction is given. An option may have examples of its own.
+// The format of a duration, a size or a fraction. An option may have examples of its own.
 struct Amount {
   std::optional<double> (*parse)(std::string_view text, std::optional<double> bare_unit);
   const char* type_name;
@@ -70,7 +70,7 @@ constexpr Amount duration_such_as(std::string_view examples) {
 inline constexpr Amount kDuration = duration_such_as(spec::kDurationExamples);
 inline constexpr Amount kSize{&spec::parse_size_bytes, "SIZE", "a size", spec::kSizeExamples};
 
-// A number, or one in front of a percent sign.
+// A number, or one followed by a percent sign.
 inline std::optional<double> parse_fraction(std::string_view text, std::optional<double> bare_unit) {
   const bool is_percent = text.ends_with('%');
   if (is_percent) text.remove_suffix(1);
@@ -80,18 +80,18 @@ inline std::optional<double> parse_fraction(std::string_view text, std::optional
 }
 inline constexpr Amount kFraction{&parse_fraction, "FRACTION", "a fraction", "2%, 0.02"};
 
-// What a number without a unit counts. `name` is for people: "seconds".
+// The meaning of a number without a unit. `name` is for the help: "seconds".
 struct BareUnit {
-  double factor = 1;  // in seconds, in bytes, or of 1
+  double factor = 1;  // in seconds, in bytes, or as a fraction
   const char* name;
 };
 
 struct AmountLimits {
   Bounds<double> bounds;     // in seconds, or in bytes
-  const char* shown_bounds;  // for people: "from 1ms to 3 years"
+  const char* shown_bounds;  // for the help: "from 1ms to 3 years"
 };
 
-// `take` gets seconds, or whole bytes.
+// `take` receives seconds or bytes, the latter as an integer.
 inline CLI::Option* add_amount(CLI::App& command, const std::string& name, const Amount& amount, BareUnit bare,
                                AmountLimits limits, const std::function<void(double)>& take, const std::string& help) {
   const auto check = [=](const std::string& text) -> std::string {
@@ -127,8 +127,8 @@ inline std::string path_complaint(const std::string& text, PathIs wanted) {
   return problem ? fmt::format("'{}': {}; name another", text, *problem) : "";
 }
 
-// `value` is a path or a vector of them. What the environment says in place of an option is read for every command and
-// is wrong only for the one that runs.
+// `value` is a path or a vector of paths. A variable of the environment that replaces an option is read for every
+// command, but an invalid one matters only for the command that runs.
 template <class Value>
 CLI::Option* add_path(CLI::App& command, const std::string& name, Value& value, PathIs wanted,
                       const std::string& help) {
@@ -138,7 +138,7 @@ CLI::Option* add_path(CLI::App& command, const std::string& name, Value& value, 
   return command.add_option(name, value, help)->type_name(path_type_name(wanted))->check(CLI::Validator(check, ""));
 }
 
-// Options whose values are names: an enumeration's, or those of a list. Include in .cpp files of commands only.
+// Options whose values are names: of an enumeration, or of a list. Include this in .cpp files of commands only.
 template <class E>
 std::vector<std::string> names_of_enum() {
   std::vector<std::string> names;
@@ -146,7 +146,7 @@ std::vector<std::string> names_of_enum() {
   return names;
 }
 
-// What `take` gets is one of the names.
+// `take` receives one of the names.
 inline CLI::Option* add_name_option(CLI::App& command, const std::string& option, const std::vector<std::string>& names,
                                     const std::function<void(const std::string&)>& take, const std::string& help) {
   const auto check = [names](const std::string& text) { return value_complaint(text, names); };

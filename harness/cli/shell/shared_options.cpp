@@ -18,13 +18,13 @@ namespace {
 constexpr std::size_t kFewestPairs = 2;
 constexpr std::size_t kMostPairs = 64;
 constexpr std::size_t kMostReplacements = 10'000;
-constexpr double kMostFraction = 1e6;  // as good as no limit
+constexpr double kMostFraction = 1e6;  // practically no limit
 
-constexpr double kLongestSeconds = 1e8;  // three years: as good as no limit, and its nanoseconds fit
+constexpr double kLongestSeconds = 1e8;  // three years: practically no limit, and its nanoseconds fit
 constexpr double kGib = 0x1p30;
 constexpr double kMostGib = 1e6;
 
-constexpr Bounds<std::size_t> kWidths{20, 10'000};  // narrower holds no word
+constexpr Bounds<std::size_t> kWidths{20, 10'000};  // a narrower line has no room for a word
 
 void add_spoil_options(CLI::App& command, SpoilRule& spoil, const std::string& group) {
   const auto fraction = [&](const char* name, double& value, const char* help) {
@@ -79,7 +79,7 @@ CLI::Option* add_db_option(CLI::App& command, std::filesystem::path& db, const s
 void add_matrix_options(CLI::App& command, MatrixOptions& options, MatrixFile file) {
   add_path(command, "file", options.file, PathIs::file, "matrix file (docs/matrix.md)")
       ->required(file == MatrixFile::required);
-  // One value an option: what follows it may be the file.
+  // Takes one value at a time, because the next word may be the file.
   command
       .add_option("--only", options.overrides.only, "keep the cells with key=value[,value], * globs; may be repeated")
       ->type_name("KEY=VALUE")

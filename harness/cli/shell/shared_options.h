@@ -1,4 +1,4 @@
-// Options that several commands share, each declared once. Include in .cpp files of commands only.
+// Options that several commands share, each declared once. Include this in .cpp files of commands only.
 #pragma once
 
 #include <fmt/core.h>
@@ -19,7 +19,7 @@
 
 namespace perfbench::harness {
 
-// DocumentFormat, of commands whose text was once called table.
+// DocumentFormat for commands whose format text used to be called table.
 enum class TableFormat { text, markdown, csv, json, html, svg };
 
 }  // namespace perfbench::harness
@@ -39,8 +39,8 @@ namespace perfbench::harness {
 enum class MatrixFile { required, optional };
 void add_matrix_options(CLI::App& command, MatrixOptions& options, MatrixFile file = MatrixFile::required);
 
-// --db, with the path that it holds as its default. PERFBENCH_DB of the environment stands in for an option that is not
-// given; where there is no default either, nothing does.
+// --db, whose default is the present value of the path. If the option is not given, PERFBENCH_DB of the environment
+// replaces the default; an option without a default is not replaced.
 CLI::Option* add_db_option(CLI::App& command, std::filesystem::path& db, const std::string& help);
 
 // --timeout and --memory-limit.
@@ -52,17 +52,17 @@ void add_author_option(CLI::App& command, std::string& author);
 // --pairing
 CLI::Option* add_pairing_option(CLI::App& command, AbOptions& options);
 
-// How two sides are compared in pairs: all but the matrix, the execution and --db. `group` is their heading in the
-// help.
+// How two sides are compared in pairs: everything except the matrix, the execution and --db. `group` is the heading in
+// the help.
 void add_ab_options(CLI::App& command, AbOptions& options, const std::string& group);
 
-// Where a document goes, and how wide text is.
+// The destination of a document, and the width of text.
 struct LayoutOptions {
-  std::optional<std::size_t> width;  // none: the terminal's
+  std::optional<std::size_t> width;  // nullopt: the width of the terminal
   bool full = false;                 // unless a width is given
   std::filesystem::path output;      // empty: standard output
-  std::filesystem::path html;        // gets the document as a page, too; empty: none
-  std::string chart;                 // of format svg: the key of some of the document's charts; empty: all
+  std::filesystem::path html;        // receives the document as a page, in addition; empty: no page
+  std::string chart;                 // for the format svg: the key of the charts to draw; empty: all
 };
 CLI::Option* add_width_option(CLI::App& command, LayoutOptions& options);
 void add_layout_options(CLI::App& command, LayoutOptions& options);
@@ -71,13 +71,15 @@ void add_page_option(CLI::App& command, LayoutOptions& options);
 // --output and --chart
 void add_file_option(CLI::App& command, LayoutOptions& options);
 
-// --format of a command whose output is a document, one of an enumeration that has `text`: text where standard output
-// is a terminal, else `piped`; with the options of its layout, --html and, of one that has `svg`, --output and --chart.
+// --format for a command whose output is a document, one value of an enumeration that has `text`. The default is text
+// if standard output is a terminal, else `piped`. Also adds the options of the layout, --html and, if the enumeration
+// has `svg`, --output and --chart.
 template <class Format>
 void add_output_options(CLI::App& command, Format& format, Format piped, LayoutOptions& layout,
                         const std::string& help) {
   format = reports::is_terminal(stdout) ? Format::text : piped;
-  layout.full = !reports::is_terminal(stdout) && piped == Format::text;  // who read lines whole goes on to
+  layout.full =
+      !reports::is_terminal(stdout) && piped == Format::text;  // a program that reads whole lines can go on doing so
   add_enum_option(command, "--format", format, help)
       ->default_str(fmt::format("text on a terminal, else {}", spec::enum_name(piped)));
   add_layout_options(command, layout);
@@ -91,9 +93,9 @@ std::optional<reports::DocumentFormat> document_format(Format format) {
   return spec::enum_value<reports::DocumentFormat>(spec::enum_name(format));
 }
 
-// The page alone, where one is asked for: of a command that prints more than documents.
+// Writes only the page, if one was requested: for commands that print more than documents.
 void write_page(const reports::Document& document, const LayoutOptions& layout);
-// With the page.
+// Also writes the page.
 void print_document(const reports::Document& document, reports::DocumentFormat format, const LayoutOptions& layout);
 
 }  // namespace perfbench::harness

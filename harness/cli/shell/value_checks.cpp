@@ -27,7 +27,7 @@ std::vector<std::string> judged_metrics() {
   return names;
 }
 
-// "[store] 'run:x': ..." without its room, in place of which the option is named.
+// Removes the room from "[store] 'run:x': ...", because the name of the option takes its place.
 std::string without_room(const std::string& message) {
   const auto end = message.find("] ");
   return message.starts_with('[') && end != std::string::npos ? message.substr(end + 2) : message;

@@ -1,5 +1,5 @@
-// What is wrong with a word of the command line, in words that follow the option's name; "" where nothing is. For
-// CLI::Option::check, so that it is said while the command line is read.
+// Checks of words on the command line: the complaint in words that follow the option's name, or "" if there is none.
+// For CLI::Option::check, so that complaints appear while the command line is parsed.
 #pragma once
 
 #include <filesystem>
@@ -10,17 +10,18 @@ namespace perfbench::harness {
 
 struct Installation;
 
-// One of the catalog's (workloads/spec/metric_catalog.h): else all that can be judged are listed, the nearest first.
+// Accepts a metric of the catalog (workloads/spec/metric_catalog.h). Otherwise lists all metrics that can be judged,
+// the closest first.
 std::string metric_complaint(const std::string& text);
 
-// ... or "gate", which stands for those that a gate looks at.
+// Also accepts "gate", which stands for all metrics that a gate judges.
 std::string metric_or_gate_complaint(const std::string& text);
 
-// The form of a selection (harness/store/queries/query.h); whether there is such a run only the database knows.
+// Checks the form of a selection (harness/store/queries/query.h); whether there is such a run only the database knows.
 std::string selection_complaint(const std::string& text);
 
-// "published:SYSTEM/ID" has to be a row of workloads/published: else its system's rows are listed, or all systems. Any
-// other text is another kind of baseline, of which only the database knows. Keeps a reference to `installation`.
+// "published:SYSTEM/ID" must be a row of workloads/published; otherwise lists the rows of its system, or all systems.
+// Any other text is another kind of baseline, about which only the database knows. Keeps a reference to `installation`.
 std::function<std::string(const std::string&)> published_check(const Installation& installation);
 
 }  // namespace perfbench::harness

@@ -1,4 +1,4 @@
-// What is kept of the output of a program: without secrets, and with a bound.
+// The kept output of a program has no secrets and a limited size.
 #include <gtest/gtest.h>
 
 #include <filesystem>

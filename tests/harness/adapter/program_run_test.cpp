@@ -1,4 +1,4 @@
-// perfbench-adapter runs tests/programs/trainer.py for real, started as the harness starts an engine.
+// perfbench-adapter really runs tests/programs/trainer.py, started as the harness starts an engine.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -43,7 +43,7 @@ std::string text_of(const fs::path& file) {
 class ProgramRun : public testing::Test {
  protected:
   void SetUp() override {
-    unsetenv("PYTHONUNBUFFERED");  // of whoever runs the tests
+    unsetenv("PYTHONUNBUFFERED");  // may be set where the tests run
     const auto* info = testing::UnitTest::GetInstance()->current_test_info();
     dir_ = fs::path(testing::TempDir()) / fmt::format("{}.{}", info->name(), getpid());
     fs::remove_all(dir_);
@@ -54,7 +54,7 @@ class ProgramRun : public testing::Test {
   }
   void TearDown() override { fs::remove_all(dir_); }
 
-  // The trainer, without waiting for its steps.
+  // The trainer without the waiting time of its steps.
   spec::ProgramSpec trainer(const std::vector<std::string>& arguments) const {
     spec::ProgramSpec program;
     program.command = {"python3", PERFBENCH_SOURCE_DIR "/tests/programs/trainer.py", "--made-up", "--steps", "10"};
@@ -109,7 +109,7 @@ TEST_F(ProgramRun, LeavesAResultSamplesTheLogAndTheFactsOfTheNode) {
   EXPECT_GE(environment.cores_allowed, 1);
 }
 
-// Each dialect that the trainer prints, with the reader that has its name.
+// Each dialect that the trainer prints, with the reader of that name.
 class EveryReader : public ProgramRun, public testing::WithParamInterface<std::string> {};
 
 TEST_P(EveryReader, ReadsItsProgram) {
@@ -145,7 +145,7 @@ TEST_F(ProgramRun, TakesTheTimesOfArrivalWhereAProgramPrintsNone) {
 TEST_F(ProgramRun, SaysThatAProgramBuffersItsOutput) {
   program_ = trainer({"--dialect", "hf4"});
   program_.reader = "hf_trainer";
-  program_.env = {{"PYTHONUNBUFFERED", ""}};  // a program that was told otherwise
+  program_.env = {{"PYTHONUNBUFFERED", ""}};  // a program whose environment says otherwise
   EXPECT_THAT(run().notes, Contains(HasSubstr("start Python with -u")));
 }
 
@@ -192,7 +192,7 @@ TEST_F(ProgramRun, ReadsWhatAProgramAppendsItself) {
   EXPECT_EQ(found.samples, 20);
 }
 
-// Gives every turn that is asked for, as the harness does, and counts them.
+// Grants and counts every requested turn, as the harness does.
 TEST_F(ProgramRun, AsksForATurnBeforeEachStepAndOnceBeforeItsEnd) {
   const auto turns = dir_ / "turns";
   fs::create_directories(turns);
@@ -227,7 +227,7 @@ TEST_F(ProgramRun, HasTheWallTimeAloneOfAProgramWithoutMetrics) {
   EXPECT_EQ(found.samples, 0);
 }
 
-// What goes wrong, and what is said about it.
+// A failure of a program, and the message about it.
 struct Misdeed {
   std::string name;
   std::vector<std::string> arguments;
@@ -367,7 +367,7 @@ TEST_F(ProgramRun, EndsAProgramThatHangsAndKeepsWhatItSaid) {
   }
 }
 
-// In a session of its own there is no /dev/tty to ask at.
+// In a session of its own there is no /dev/tty on which to ask.
 TEST_F(ProgramRun, GivesAProgramNoTerminalAndNoInput) {
   program_ = {};
   program_.command = {"python3", "-c",

@@ -59,7 +59,7 @@ TEST(Against, APublishedRowListsEveryReasonWhyNot) {
   EXPECT_THAT(found.notes, Contains(HasSubstr("49.2 % published")));
 }
 
-// Which lists its metrics for all cells.
+// A gate lists its metrics for all cells.
 TEST(Against, AGateHoldsAnEvaluationOfRunsThatEvaluate) {
   ScratchFolder scratch;
   auto db = open_database(scratch / "a.db");
@@ -90,12 +90,12 @@ TEST(Against, AGateHoldsAnEvaluationOfRunsThatEvaluate) {
   EXPECT_THAT(verdicts.at("final_loss"), ElementsAre(Verdict::same, Verdict::same));
   EXPECT_THAT(verdicts.at("eval_accuracy"), ElementsAre(Verdict::regressed));
   EXPECT_THAT(verdicts.at("eval_perplexity"), ElementsAre(Verdict::same));
-  // Asked for alone, each cell says why it has none.
+  // If only this metric is requested, each cell says why it has none.
   request.metrics = {"eval_accuracy"};
   EXPECT_THAT(compare_against(db, published, cells, {}, request).comparisons, SizeIs(2));
 }
 
-// No run records it: it follows from the step time and the peak of the machine.
+// No run records it: it follows from the step time and the machine's peak.
 TEST(Against, MfuIsComputedOnBothSides) {
   ScratchFolder scratch;
   auto db = open_database(scratch / "a.db");
@@ -176,7 +176,7 @@ TEST(Against, APublishedRowsOtherWayOfDoingTheSameWorkIsSaid) {
   run.attention = spec::AttentionKind::flash;
   run.scan = false;
   run.mesh = {.ici = {.fsdp = 8}, .dcn = {.dp = 2}};
-  // minimal_flash by its list (remat_policy.h).
+  // The list of the policy minimal_flash (remat_policy.h).
   run.remat = "custom";
   using enum spec::SavePlace;
   run.remat_custom = {{"query_proj", device}, {"key_proj", device}, {"value_proj", device}, {"context", device},
@@ -305,7 +305,7 @@ TEST(BaselineFile, IsReadFromYamlJsonAndCsvAlike) {
                      R"({"run": "abc", "metric": "tokens_per_s", "value": 100}]})");
   const auto csv =
       read("b.csv", "metric,cell,value\r\nstep_time_s,\"model=a, x\",0.5\r\nstep_time_s,\"model=a, x\",0.6\r\n");
-  // As a spreadsheet writes it.
+  // In the format of a spreadsheet.
   const auto exported = read(
       "B.CSV", "\xEF\xBB\xBFmetric,cell,value\r\nstep_time_s,\"model=a, x\",0.5\r\nstep_time_s,\"model=a, x\",0.6\r\n");
   for (const auto& values : {yaml, json, csv, exported}) {

@@ -19,13 +19,13 @@ using namespace std::chrono_literals;
 
 const DeliveryResult kBusy{.outcome = DeliveryOutcome::try_again, .error = "HTTP status 503"};
 
-// A store with a queue, a clock that moves only when somebody waits, and a receiver that answers by a script.
+// A store with a queue, a clock that advances only when something waits, and a receiver with scripted answers.
 struct Queue {
   ScratchFolder scratch;
   Connection db = open_database(scratch / "a.db");
   std::string now = "2026-01-10T05:00:00Z";
   std::vector<std::chrono::seconds> waits;
-  std::vector<DeliveryResult> script;  // the last is repeated
+  std::vector<DeliveryResult> script;  // the last one is repeated
   std::vector<std::string> sent;       // ids
   std::function<void()> while_sending = [] {};
 
@@ -93,7 +93,7 @@ TEST(Outbox, SurvivesBeingOfflineUntilTheNextCall) {
   q.queue("a");
   q.queue("b");
   const auto first = q.deliver();
-  EXPECT_THAT(q.sent, ElementsAre("a", "a", "a"));  // b would meet the same
+  EXPECT_THAT(q.sent, ElementsAre("a", "a", "a"));  // b would get the same answer
   EXPECT_THAT(first.waiting, SizeIs(2));
   EXPECT_EQ(first.waiting[0].last_error, "HTTP status 503");
   q.script = {{}};
@@ -123,7 +123,7 @@ TEST(Outbox, GivesUpAfterTheLastTryAndSaysWhy) {
   EXPECT_EQ(last.given_up[0].tries, 5);
   EXPECT_EQ(last.given_up[0].last_error, "HTTP status 503");
   EXPECT_THAT(q.sent, SizeIs(5));
-  EXPECT_THAT(q.deliver(policy).given_up, SizeIs(0));  // said once
+  EXPECT_THAT(q.deliver(policy).given_up, SizeIs(0));  // reported once
   EXPECT_THAT(q.sent, SizeIs(5));
 }
 

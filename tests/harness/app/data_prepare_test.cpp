@@ -164,7 +164,7 @@ TEST(PrepareLines, EachLineIsAPromptAndItsCompletion) {
   EXPECT_THAT(validation.document(0).ids, testing::ElementsAre(4, 5));
 }
 
-// As C4 is published, for one: what else a line says is left alone.
+// The format of C4, for example; other keys of a line are ignored.
 TEST(PrepareLines, TextsAreLearntWhole) {
   DatasetFolder folder("text-lines");
   folder.text("c4.jsonl", R"({"text": "a\u00e9", "url": "http://x"})"
@@ -186,7 +186,7 @@ TEST(PrepareLines, TextsAreLearntWhole) {
   EXPECT_THAT(train.sequence(1), testing::ElementsAre('b'));
 }
 
-// Texts of nine MiB are made into tokens in several batches, each by all cores.
+// Texts of nine MiB are tokenized in several batches, each on all cores.
 TEST(PrepareLines, LongDataKeepsItsOrder) {
   DatasetFolder folder("long");
   constexpr std::size_t kLines = 300;
@@ -216,7 +216,7 @@ TEST(PrepareLines, LongDataKeepsItsOrder) {
     const auto ids = train.sequence(static_cast<std::int64_t>(i));
     ASSERT_EQ(std::string(ids.begin(), ids.end()), expected) << "line " << i + 1;
   }
-  // Of several wrong lines the first is named, whichever core met one first.
+  // If several lines are wrong, the first one is named, whichever thread finds its mistake first.
   read = 0;
   folder.text("a.jsonl", lines + "{}\n" + lines + "[]\n");
   try {

@@ -32,7 +32,7 @@ TEST(ByteTokenizer, HasATokenForEachByte) {
 
 class SentencePieceTokenizer : public testing::Test {
  protected:
-  // Each character a piece of its own: what a text becomes can be told without the library.
+  // Each character is a piece of its own, so the tokens of a text are known without the library.
   std::filesystem::path trained(const std::string& settings) {
     folder_.text("sentences", "abc cab\nbca\na b c\n");
     const auto prefix = folder_.path() / "a";
@@ -50,7 +50,7 @@ class SentencePieceTokenizer : public testing::Test {
   sentencepiece::SentencePieceProcessor processor_;
 };
 
-// A pipe would be waited for without end, and a device read without end.
+// A pipe would block for ever, and a device could be read for ever.
 TEST_F(SentencePieceTokenizer, IsReadFromARegularFileAlone) {
   folder_.text("a", "");  // the folder is there
   const auto pipe = folder_.path() / "pipe.model";

@@ -1,4 +1,4 @@
-// That simulated nights are whole evidence of earlier days, as far apart as asked for, and say what they are.
+// Simulated nights are complete evidence of earlier days, have the requested noise, and say that they are simulated.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ TEST(SimulatedNights, AreEvidenceOfEarlierDaysThatTheStoreTakes) {
 
   const auto nights =
       write_simulated_nights({scratch / "base/a/001", scratch / "base/b/001"}, scratch / "runs", {.nights = 3});
-  ASSERT_THAT(nights, SizeIs(3));  // none of the crash
+  ASSERT_THAT(nights, SizeIs(3));  // the crash is not simulated
   const auto oldest = read_run_directory(nights.front());
   ASSERT_TRUE(oldest);
   EXPECT_EQ(oldest->attempt.started_utc, "2026-01-28T12:00:01Z");
@@ -61,10 +61,12 @@ TEST(SimulatedNights, DifferByTheNoiseAskedForAndRepeatWithTheirSeed) {
   EXPECT_EQ(narrow, logs("again", 0.01));
   double square = 0;
   for (const double x : narrow) square += x * x;
-  // 200 squares of normal values: the standard error of their root mean is 1 / sqrt(400) = 5 %, here taken 4 times.
+  // 200 squares of normal values: the standard error of their root mean is 1 / sqrt(400) = 5 %; the tolerance is 4
+  // times that.
   EXPECT_NEAR(std::sqrt(square / 200), 0.01, 0.002);
   const auto wide = logs("wide", 0.05);
-  EXPECT_NEAR(wide[7] / narrow[7], 5, 0.01);  // the same draw; wall_ns are whole nanoseconds of half a second
+  EXPECT_NEAR(wide[7] / narrow[7], 5,
+              0.01);  // the same random draw; wall_ns is an integer number of nanoseconds, about half a second
 }
 
 }  // namespace

@@ -45,7 +45,7 @@ TEST(Detection, RefusesWhatTheTimeDoesNotAllowWithTheMinutesItTakes) {
   ASSERT_TRUE(cells[1].not_planned);
   EXPECT_THAT(*cells[1].not_planned, HasSubstr(fmt::format("takes {:.1f} minutes here", cost_s / 60)));
   EXPECT_THAT(*cells[1].not_planned, HasSubstr("0.2 minutes are left"));
-  // Nothing of it runs, and it is no pass.
+  // Nothing of this cell runs, and it does not pass.
   const auto result = run_pairs({cells[1]}, made_up_rule(8), 1, {});
   ASSERT_TRUE(result.cells[0].whole);
   EXPECT_EQ(result.cells[0].whole->reason, VerdictReason::not_planned);

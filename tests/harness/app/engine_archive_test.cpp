@@ -1,4 +1,4 @@
-// That a night's engine is found again, byte for byte and executable, and that nothing else is kept.
+// A night's engine is found again, byte for byte and executable, and nothing else is kept.
 #include "harness/app/night/engine_archive.h"
 
 #include <gmock/gmock.h>
@@ -64,7 +64,7 @@ TEST_F(Archive, TheControlStaysWhileNightsPass) {
   EXPECT_EQ(kept_engines(), 3U);
 }
 
-// An old night that later ones are compared with once a month.
+// An old night with which later ones are compared once a month.
 TEST_F(Archive, ANightThatIsNamedStaysHoweverOldItIs) {
   for (int night = 1; night <= 4; ++night) {
     archive_.keep("night" + std::to_string(night), "m", engine(std::to_string(night)));
@@ -127,7 +127,7 @@ TEST_F(Archive, AControlThatIsNamedAnewIsMended) {
   EXPECT_EQ(archive_.control()->problem, "");
 }
 
-// A program that prints the version of a shared library, which stands beside it.
+// A program that prints the version of a shared library, which lies beside it.
 class ArchiveOfLibraries : public Archive {
  protected:
   ArchiveOfLibraries() {

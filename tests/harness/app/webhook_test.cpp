@@ -43,7 +43,7 @@ TEST(Webhook, WithoutATokenSendsNoAuthorization) {
   EXPECT_THAT(server.requests().at(0).head, Not(HasSubstr("Authorization")));
 }
 
-// 5xx, 408 and 429 are for later; other refusals need a person.
+// 5xx, 408 and 429 are worth another try; other refusals need a person.
 TEST(Webhook, SaysWhatIsWorthAnotherTry) {
   for (const int status : {500, 502, 503, 408, 429}) {
     HttpServer server({.status = status});
@@ -92,7 +92,7 @@ TEST(Webhook, AServerThatNeverAnswersIsLeftAfterTheLimit) {
   EXPECT_THAT(result.error, HasSubstr("Timeout"));
 }
 
-// The head of the answer decides: whoever said 2xx has the message, and must not get it again.
+// The head of the answer decides: a receiver that answered 2xx has the message and must not get it again.
 TEST(Webhook, AnAcknowledgementWhoseBodyStallsIsDelivered) {
   HttpServer server({.body = HttpServer::Body::stalls});
   EXPECT_EQ(post(server, {.connect = 5s, .total = 2s}).outcome, DeliveryOutcome::acknowledged);
@@ -111,7 +111,7 @@ TEST(Webhook, ARefusalWhoseBodyStallsIsARefusal) {
   EXPECT_EQ(result.error, "HTTP status 403");
 }
 
-// Sets variables and puts the old values back.
+// Sets variables and restores the old values afterwards.
 class ProxyEnvironment : public testing::Test {
  protected:
   void set(const std::string& name, const std::string& value) {

@@ -1,4 +1,4 @@
-// perfbench alerts as a person calls it: the built executable, its output and exit codes.
+// perfbench alerts as a user runs it: the built executable, its output and exit codes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

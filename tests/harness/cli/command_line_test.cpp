@@ -1,4 +1,4 @@
-// What perfbench says of a command line that it cannot read, and what its help promises.
+// Error messages for invalid command lines, and the promises of the help.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -36,7 +36,7 @@ class CommandLine : public testing::Test {
                        {.time_limit = std::chrono::minutes(1)});
   }
 
-  // One to three lines, of which the first begins with the command and what was asked.
+  // One to three lines, of which the first begins with the command and the user's input.
   void expect_error(const CommandWords& words, const std::string& begin, const CommandWords& parts) const {
     const auto end = run(words);
     EXPECT_EQ(end.exit_code, 3) << begin;
@@ -47,7 +47,7 @@ class CommandLine : public testing::Test {
     EXPECT_THAT(end.error_output, AllOf(Not(HasSubstr("->")), Not(HasSubstr("Run with")))) << begin;
   }
 
-  // Every command with its help, as deep as there are commands.
+  // The help of every command and subcommand.
   void append_help(const CommandWords& command, std::map<CommandWords, std::string>& out) const {
     auto asked = command;
     asked.emplace_back("--help");
@@ -76,7 +76,7 @@ TEST_F(CommandLine, AMisspeltWordIsToldWithTheNearest) {
   expect_error({"alerts", "list", "--gat"}, "[alerts list] '--gat': there is no such option (did you mean '--gate'?)",
                {});
   expect_error({"--versio"}, "[perfbench] '--versio': there is no such option (did you mean '--version'?)", {});
-  // Its value is taken for the matrix file: what is wrong with that is beside the point.
+  // The value of the misspelt option is taken for the matrix file; an error about that would not help.
   for (const auto* value : {"a=b", "."}) {
     expect_error({"sweep", "--onyl", value, "m.yaml"}, "[sweep] '--onyl': there is no such option", {"'--only'"});
   }

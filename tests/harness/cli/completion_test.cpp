@@ -1,4 +1,4 @@
-// What a shell completes and what man(1) shows, of the perfbench that was built.
+// Shell completion and manual pages of the perfbench that was built.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -53,7 +53,7 @@ class Completion : public testing::Test {
     EXPECT_EQ(end.error_output, "");
   }
 
-  // What bash is offered for the last of the words.
+  // What bash offers for the last of the words.
   Replies offered(const std::vector<std::string>& words) const {
     write_text(scratch_ / "script", printed({"completion", "bash"}));
     std::vector<std::string> command{"bash", "-euc",
@@ -65,14 +65,14 @@ class Completion : public testing::Test {
     return replies(end);
   }
 
-  // What fish and zsh, started for this and without a user's settings, offer for a line that ends with these words.
+  // What fish and zsh offer for a line that ends with these words, started for this test and without a user's settings.
   Replies offered_by_fish(const std::string& line) const {
     write_text(scratch_ / "script", printed({"completion", "fish"}));
     return replies(start({"env", "HOME=" + scratch_.path().string(), "fish", "--no-config", "-c",
                           "source ./script; complete -C $argv[1] | string replace -r '\\t.*' ''; true", line}));
   }
 
-  // A terminal in which Tab is pressed. Replies stand in angle brackets there, as compadd is given them.
+  // A terminal in which Tab is pressed. Replies are in angle brackets, as passed to compadd.
   Replies offered_by_zsh(const std::string& line) const {
     write_text(scratch_ / "_perfbench", printed({"completion", "zsh"}));
     write_text(scratch_ / "press_tab", kPressTab);
@@ -224,7 +224,7 @@ TEST_F(Completion, AManualPageHasTheCommandsOptionsExamplesAndExitCodes) {
   EXPECT_THAT(unknown.error_output, HasSubstr("[man] 'reprt': there is no such command (did you mean 'report'?)"));
 }
 
-// One for every command that --help lists, each as it is printed alone.
+// One for every command that --help lists, each equal to the page that is printed alone.
 TEST_F(Completion, AllManualPagesAreWritten) {
   printed({"man", "--output", "pages/man1"});
   std::set<std::string> files;

@@ -1,5 +1,5 @@
-// A sweep over a machine of two GPUs, which are emulated: the built perfbench plans, starts, records and reports runs
-// of the engine's own CUDA backend, and of its calls of NCCL.
+// A sweep on a machine with two emulated GPUs: the built perfbench plans, starts, records and reports runs of the
+// engine's own CUDA backend and its NCCL calls.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -31,7 +31,7 @@ class SweepOfEmulatedGpus : public testing::Test {
                          {"PERFBENCH_EMULATED_GPUS", gpus},
                          {"PERFBENCH_DATA_DIR", PERFBENCH_SOURCE_DIR}}});
   }
-  // By the mesh's axis that has two ranks: the losses of its steps.
+  // The losses of a run's steps, by the mesh axis that has two ranks.
   std::map<std::string, std::vector<double>> losses() const {
     std::map<std::string, std::vector<double>> out;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(scratch_.path())) {
@@ -65,7 +65,7 @@ TEST_F(SweepOfEmulatedGpus, TrainsOnEveryMeshThatTheyCanFormAlike) {
   for (const auto& [axis, of_steps] : found) {
     ASSERT_EQ(of_steps.size(), 3U) << axis;
     for (std::size_t i = 0; i < of_steps.size(); ++i) {
-      // Of f32 sums in another order: far below what one step changes.
+      // f32 sums in another order: far less than the change that one step makes.
       EXPECT_NEAR(of_steps[i], found.at("one")[i], 1e-4 * found.at("one")[i]) << axis << " step " << i;
     }
   }

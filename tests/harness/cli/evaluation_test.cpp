@@ -1,4 +1,4 @@
-// Evaluation from the files of the data sets to the columns of a report, by the built perfbench and the real engine.
+// Evaluation from the files of the data sets to the columns of a report, with the built perfbench and the real engine.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -34,7 +34,7 @@ class EvaluationRun : public testing::Test {
     EXPECT_THAT(end.output, HasSubstr("task eval, data.kind instruction, data.split validation"));
   }
 
-  // What has learnt these lines knows what kTrainingWords asks.
+  // A model trained on these lines knows the answers to kTrainingWords.
   void prepare_lines_to_learn() const {
     std::string lines;
     for (const auto* line :
@@ -48,7 +48,7 @@ class EvaluationRun : public testing::Test {
     ASSERT_EQ(end.exit_code, 0) << end.error_output;
   }
 
-  // The results of a sweep, by the path of what they evaluate.
+  // The results of a sweep, by the path of the evaluated data set.
   std::map<std::string, json> results(const char* field) const {
     std::map<std::string, json> out;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(scratch_.path())) {
@@ -70,7 +70,7 @@ constexpr const char* kQuestions =
     "{\"passage\": \"Ice is cold.\", \"question\": \"is ice warm\", \"answer\": false}\n"
     "{\"passage\": \"Ice is cold.\", \"question\": \"is ice cold\", \"answer\": true}\n";
 
-// Two rows a step, whatever the matrix says of steps. What has learnt nothing takes " no", the shorter answer.
+// Two rows a step, whatever the matrix says about steps. An untrained model prefers " no", the shorter answer.
 TEST_F(EvaluationRun, AnswersWhatItsDataSetsAsk) {
   prepare("lambada", kTrainingWords);
   prepare("boolq", kQuestions);
@@ -89,7 +89,7 @@ TEST_F(EvaluationRun, AnswersWhatItsDataSetsAsk) {
   EXPECT_EQ(words.at("rows"), 3);
   EXPECT_EQ(words.at("tokens"), 7 + 5 + 4) << "\" animal\", \" cold\", \" not\"";
   EXPECT_EQ(words.at("accuracy"), 0.0);
-  // Near that of a guess, the whole vocabulary.
+  // Close to that of guessing: the size of the vocabulary.
   EXPECT_NEAR(std::log(words.at("perplexity").get<double>()), std::log(2048.0), 1.0);
   const auto answers = found.at("boolq").at("evaluation");
   EXPECT_EQ(answers.at("rows"), 4);
@@ -102,7 +102,7 @@ TEST_F(EvaluationRun, AnswersWhatItsDataSetsAsk) {
   EXPECT_THAT(report.output, HasSubstr("evaluation: accuracy 50.0 %, perplexity "));
 }
 
-// Trained on what is asked it knows the answers, and each step is timed without the evaluation.
+// A model trained on the questions knows the answers, and the evaluation is not in the time of any step.
 TEST_F(EvaluationRun, AfterTrainingSaysWhatWasLearnt) {
   prepare("lambada", kTrainingWords);
   prepare_lines_to_learn();
@@ -120,8 +120,7 @@ TEST_F(EvaluationRun, AfterTrainingSaysWhatWasLearnt) {
   EXPECT_LT(result.at("evaluation").at("perplexity").get<double>(), 1.5);
 }
 
-// The trainings are the same bit for bit, and what they have learnt is in the adapters of one and the weights of the
-// other.
+// The trainings are the same bit for bit; one run has the result in its adapters, the other one in its weights.
 TEST_F(EvaluationRun, MergedAdaptersAnswerAsAdaptersDo) {
   prepare("lambada", kTrainingWords);
   prepare_lines_to_learn();

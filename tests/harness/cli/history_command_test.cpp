@@ -1,4 +1,4 @@
-// perfbench history as a person calls it: the built executable, its output and exit codes.
+// perfbench history as a user runs it: the built executable, its output and exit codes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ class HistoryCommand : public testing::Test {
     arguments.insert(arguments.begin(), std::string(PERFBENCH_BINARY_DIR) + "/bin/perfbench");
     return run_process({.command = arguments, .working_dir = scratch_.path()});
   }
-  // Twenty nights of two cells; the last two of "a" take `factor` times as long, the last of "b" is there or not.
+  // Twenty nights of two cells. The last two of "a" take `factor` times as long; the last one of "b" may be missing.
   void write_nights(double factor, bool b_tonight) {
     for (int night = 1; night <= 20; ++night) {
       const auto day = (night < 10 ? "0" : "") + std::to_string(night);
@@ -75,7 +75,7 @@ TEST_F(HistoryCommand, EndsWithOneForAVanishedCell) {
 
 TEST_F(HistoryCommand, ARowThatCannotBeReadIsNamedAndLeftOut) {
   write_nights(1, true);
-  // One amid the nights, and one of tonight: that its cell did not run is not known.
+  // One row in the middle of the nights and one of tonight, whose cell then has no known state.
   Connection(scratch_ / "q.db", OpenMode::read_write, 1000)
       .execute("UPDATE attempts SET state = 'bogus' WHERE attempt_key IN (9, 39)");
   const auto end = run({"history", "--db", "q.db"});

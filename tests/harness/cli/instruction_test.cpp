@@ -1,4 +1,4 @@
-// Fine-tuning from a file of tokens to the losses of a run, by the built perfbench and the real engine.
+// Fine-tuning from a file of tokens to the losses of a run, with the built perfbench and the real engine.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ using testing::HasSubstr;
 
 class InstructionRun : public testing::Test {
  protected:
-  // In a folder of its own below the scratch folder.
+  // In a separate folder below the scratch folder.
   ProcessEnd perfbench(const std::string& folder, std::vector<std::string> arguments) const {
     arguments.insert(arguments.begin(), std::string(PERFBENCH_BINARY_DIR) + "/bin/perfbench");
     return run_process({.command = arguments,
@@ -26,7 +26,7 @@ class InstructionRun : public testing::Test {
                         .environment = {{"PERFBENCH_DATA_DIR", PERFBENCH_SOURCE_DIR}}});
   }
 
-  // The losses of six steps on these lines, in batches of all of them.
+  // The losses of six steps on these lines, in batches that contain all of them.
   std::vector<double> losses(const std::string& folder, const std::vector<std::string>& lines,
                              const std::string& task = "task: sft") const {
     std::filesystem::create_directory(scratch_ / folder);
@@ -65,8 +65,8 @@ class InstructionRun : public testing::Test {
   }
 };
 
-// Of the last line nothing but its prompt fits into a row. It stands beside the others in every step, and nothing of
-// it is in a loss: the mean is over the targets of the others.
+// Only the prompt of the last line fits into a row. It is in the batch of every step but does not affect any loss: the
+// mean is over the targets of the other lines.
 TEST_F(InstructionRun, LearnsCompletionsAndNothingOfPrompts) {
   const std::string first = R"({"prompt": [5, 6, 7], "completion": [8, 9]})";
   const std::string second = R"({"prompt": [5], "completion": [8, 9, 10, 11, 12, 13, 14, 15]})";
@@ -76,13 +76,13 @@ TEST_F(InstructionRun, LearnsCompletionsAndNothingOfPrompts) {
   const auto other_prompt =
       losses("prompt", {first, second, R"({"prompt": [9, 9, 9, 9, 90, 91, 92, 93, 94], "completion": [3]})"});
   EXPECT_EQ(other_prompt, usual);
-  // The last token of the second line is a target and no input.
+  // The last token of the second line is a target but not an input.
   const auto other_target = losses("target", {first, R"({"prompt": [5], "completion": [8, 9, 10, 11, 12, 13, 14, 16]})",
                                               R"({"prompt": [1, 2, 3, 4, 5, 6, 7, 8, 9], "completion": [3]})"});
   EXPECT_NE(other_target, usual);
 }
 
-// Of the same documents, beginning with the same loss: adapters add nothing at first.
+// On the same documents, beginning with the same loss, because adapters add nothing at first.
 TEST_F(InstructionRun, AdaptersLearnCompletionsToo) {
   const std::vector<std::string> lines{R"({"prompt": [5, 6, 7], "completion": [8, 9]})",
                                        R"({"prompt": [5], "completion": [8, 9, 10, 11, 12, 13, 14, 15]})"};

@@ -1,4 +1,4 @@
-// perfbench nightly as a CI job calls it: the built executable over a made-up engine of known speed.
+// perfbench nightly as a CI job runs it: the built executable with a simulated engine of known speed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -19,8 +19,8 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::SizeIs;
 
-// `speed` multiplies the time of a step, of a run with a fault that makes it slow `slow_speed`; without that the engine
-// takes no faults, as one that measures.
+// `speed` multiplies the step time; `slow_speed` does so in a run with a fault that makes it slow. Without the latter
+// the engine accepts no faults, like an engine for measurements.
 void write_engine(const fs::path& file, const std::string& speed, const std::string& slow_speed = "") {
   write_text(file,
              "#!/bin/sh\nexport PERFBENCH_FAKE_SPEED=" + speed + "\n" +
@@ -55,7 +55,7 @@ class NightlyCommand : public testing::Test {
                         .environment = {{"PERFBENCH_DATA_DIR", PERFBENCH_SOURCE_DIR},
                                         {"PERFBENCH_ENGINE", (scratch_ / "perfbench-engine").string()}}});
   }
-  // Other processes of a test machine spoil no pair of made-up times.
+  // Other processes of the test machine must not spoil pairs with simulated times.
   ProcessEnd nightly(std::vector<std::string> more) {
     std::vector<std::string> arguments{
         "nightly", "m.yaml", "--db", "n.db", "--most-foreign", "1000", "--most-steal", "1000", "--most-probe-shift",
@@ -64,7 +64,8 @@ class NightlyCommand : public testing::Test {
     return perfbench(arguments);
   }
 
-  // A history of many nights at once, to go on with: no perfbench would take them for measured by itself.
+  // Creates a history of many nights at once, to continue from. perfbench itself would never take them for measured
+  // ones.
   void take_demonstration_for_measured() {
     const std::string mark = "simulated-";
     const auto db = open_database(scratch_ / "n.db");
@@ -76,7 +77,7 @@ class NightlyCommand : public testing::Test {
     for (const auto& file : marked) {
       fs::rename(file, file.parent_path() / file.filename().string().substr(mark.size()));
     }
-    // The demonstration's own night sorts before the made-up ones, and one more than 60 is one too many.
+    // The demonstration's own night sorts before the simulated ones, and one night more than 60 is too many.
     const auto nights = scratch_ / "n.engines/nights";
     const auto engine = fs::directory_iterator(nights)->path();
     Statement own(db, "SELECT sweep_id FROM sweeps ORDER BY started_utc DESC LIMIT 1");
@@ -111,8 +112,8 @@ TEST_F(NightlyCommand, FindsConfirmsAndAlertsAPlantedRegression) {
   EXPECT_EQ(finding.series.metric, "step_time_s");
   EXPECT_EQ(finding.kind, FindingKind::regression);
   ASSERT_TRUE(finding.ratio && finding.ratio_low && finding.ratio_high);
-  // Every made-up time has at most 0.2 % of noise, so that no ratio of two is further from 1.4 than 0.4 %. The interval
-  // need not hold 1.4: one of 95 % does not, once in twenty.
+  // Every simulated time has at most 0.2 % of noise, so that no ratio of two differs from 1.4 by more than 0.4 %. The
+  // interval need not include 1.4: a 95 % interval misses it once in twenty times.
   EXPECT_NEAR(*finding.ratio, 1.4, 1.4 * 0.0041);
   EXPECT_LT(*finding.ratio_low, *finding.ratio);
   EXPECT_GT(*finding.ratio_high, *finding.ratio);
@@ -130,7 +131,7 @@ TEST_F(NightlyCommand, FindsConfirmsAndAlertsAPlantedRegression) {
   EXPECT_THAT(ledger.output, testing::Not(HasSubstr("attention=dot_product"))) << "of the alert's cell alone";
 }
 
-// A matrix without axes is one cell, whose label is empty.
+// A matrix without axes is one cell with an empty label.
 TEST_F(NightlyCommand, PlantsInTheOneCellOfAMatrixWithoutAxes) {
   write_text(scratch_ / "m.yaml",
              "name: nights\ndefaults: {model: llama-mini, seq_len: 32, global_batch: 2, steps: 6}\n");
@@ -140,7 +141,8 @@ TEST_F(NightlyCommand, PlantsInTheOneCellOfAMatrixWithoutAxes) {
   EXPECT_THAT(night.output, HasSubstr("REGRESSED"));
 }
 
-// Its times are of the engine's own work: neither what runs beside it nor a rule against that can leave it undecided.
+// Its times depend only on the engine's own work, so neither other processes nor a rule about them can leave it
+// undecided.
 TEST_F(NightlyCommand, ADemonstrationDiscardsNoPair) {
   const auto night = perfbench({"nightly", "m.yaml", "--db", "n.db", "--history-from", "simulated", "--most-foreign",
                                 "0", "--most-steal", "0", "--most-probe-shift", "0", "--most-probe-spread", "0"});
@@ -176,7 +178,7 @@ TEST_F(NightlyCommand, WithoutPairsAShiftIsNoAlert) {
   EXPECT_THAT(load_alerts(db, AlertScope::all), SizeIs(0));
 }
 
-// Of a first night nothing is known, which is what it says: a job that loses its database every night must not be
+// Nothing is known before the first night, and the night says so: a job that loses its database every night must not be
 // green.
 TEST_F(NightlyCommand, TheFirstNightOfAStoreIsUndecidedAndSaysWhy) {
   const auto first = nightly({"--junit", "n.xml"});
@@ -193,7 +195,7 @@ TEST_F(NightlyCommand, TheFirstNightOfAStoreIsUndecidedAndSaysWhy) {
   EXPECT_TRUE(fs::exists(scratch_ / "n.engines/control"));
 }
 
-// The machine may have become slow since: nothing of this night can tell.
+// The machine may have become slow since: nothing in this night can tell.
 TEST_F(NightlyCommand, ANightThatNothingJudgedIsNotTheSame) {
   EXPECT_EQ(nightly({}).exit_code, 2);
   const auto second = nightly({"--junit", "n.xml", "--github"});
@@ -205,7 +207,7 @@ TEST_F(NightlyCommand, ANightThatNothingJudgedIsNotTheSame) {
   const std::string why = "the engine of the last good night is tonight's, bit for bit: the code did not change";
   const auto junit = read_text(scratch_ / "n.xml");
   for (const std::string cell : {"attention=flash", "attention=dot_product"}) {
-    // The step times of both nights: the made-up engine keeps to 1 ms within 0.2 %.
+    // The step times of both nights: the simulated engine takes 1 ms within 0.2 %.
     const std::string time = " +0.0[0-9]+ +[|]";
     EXPECT_THAT(second.output,
                 ContainsRegex("[|] " + cell + " +[|]" + time + time + " +[+-]0[.][0-9]+ % [|] NOT TESTED [|] " + why));
@@ -214,7 +216,7 @@ TEST_F(NightlyCommand, ANightThatNothingJudgedIsNotTheSame) {
   }
 }
 
-// A machine that nobody ever measured on: the same night's pairs with the engine of the last good night decide.
+// On a new machine, the pairs of the same night with the engine of the last good night decide.
 TEST_F(NightlyCommand, ANightOnANewMachineIsHeldAgainstTheLastGoodEngine) {
   EXPECT_EQ(nightly({}).exit_code, 2);
   write_engine(scratch_ / "perfbench-engine", "1.001 PERFBENCH_FAKE_CPU=new");
@@ -243,7 +245,7 @@ TEST_F(NightlyCommand, ANightOnANewMachineIsHeldAgainstTheLastGoodEngine) {
   EXPECT_THAT(unseen.output, HasSubstr("is not in the archive"));
 }
 
-// A regression that nobody mends is no news after three weeks, and no less red for that.
+// A regression that nobody repairs is not new after three weeks, but still red.
 TEST_F(NightlyCommand, ALiveAlertIsInEveryNightUntilSomebodyClosesIt) {
   EXPECT_EQ(nightly({}).exit_code, 2);
   write_engine(scratch_ / "perfbench-engine", "1.4");
@@ -276,13 +278,14 @@ TEST_F(NightlyCommand, ALiveAlertIsInEveryNightUntilSomebodyClosesIt) {
         perfbench({"alerts", "close", id, "--as", "fixed", "--author", "ada", "--reason", "reverted", "--db", "n.db"});
     ASSERT_EQ(done.exit_code, 0) << done.error_output;
   }
-  write_engine(scratch_ / "perfbench-engine", "1.002");  // not the engine of the night before, which would test nothing
+  write_engine(scratch_ / "perfbench-engine",
+               "1.002");  // another engine than last night's, because comparing equal engines would test nothing
   const auto closed = nightly({});
   EXPECT_EQ(closed.exit_code, 0) << closed.output << closed.error_output;
   EXPECT_THAT(closed.output, HasSubstr("Nothing shifted.\n"));
 }
 
-// A container's name and a kernel's update are no other machine.
+// The name of a container and an update of the kernel do not make another machine.
 TEST_F(NightlyCommand, NightsOfOtherHostsAndKernelsAreOfOneSeries) {
   EXPECT_EQ(nightly({"--history-from", "simulated", "--no-confirm"}).exit_code, 2);
   take_demonstration_for_measured();
@@ -294,7 +297,7 @@ TEST_F(NightlyCommand, NightsOfOtherHostsAndKernelsAreOfOneSeries) {
                                       "kernel  -> 6.99"));
 }
 
-// An upgrade of a library: the engine of the last good night has it, too, and is as slow.
+// After an upgrade of a library, the engine of the last good night uses it, too, and is as slow.
 TEST_F(NightlyCommand, WhatANewLibraryMadeSlowIsNotRefuted) {
   const auto version = (scratch_ / "version").string();
   const auto speed = (scratch_ / "speed").string();
@@ -322,8 +325,8 @@ TEST_F(NightlyCommand, WhatANewLibraryMadeSlowIsNotRefuted) {
   EXPECT_EQ(nightly({}).exit_code, 0) << "as it was before";
 }
 
-// A kernel, a driver or a neighbour that slows the cells, while neither the control nor the probe shows it: the engine
-// is not the cause, and the night is not green.
+// A kernel, a driver or a neighbour slows the cells, but neither the control nor the probe shows it. The engine is not
+// the cause, and the night is not green.
 TEST_F(NightlyCommand, WhatSlowsEveryEngineIsNotGreen) {
   const auto speed = (scratch_ / "speed").string();
   write_text(speed, "1");
@@ -370,7 +373,8 @@ TEST_F(NightlyCommand, PairsTonightWithTheControlOnceAMonth) {
   EXPECT_THAT(nightly({}).output, Not(HasSubstr("Compared with the control"))) << "a month has not passed";
 }
 
-// Twice as fast since the second night, and half of that lost again: beside the control that is still an improvement.
+// Twice as fast since the second night, and half of that lost again: compared with the control, that is still an
+// improvement.
 TEST_F(NightlyCommand, TheMonthlyPairsGoBackToTheNewestImprovement) {
   EXPECT_EQ(nightly({}).exit_code, 2);
   write_engine(scratch_ / "perfbench-engine", "0.5");
@@ -487,7 +491,7 @@ TEST_F(NightlyCommand, ACellThatVanishesIsARegression) {
   EXPECT_EQ(part.exit_code, 1) << "a night of the same --only had it" << part.output << part.error_output;
 }
 
-// "tn" is not "tn/x", [ ] is no set of letters, and what is the control its sweep says.
+// "tn" does not match "tn/x", [ ] is not a set of letters, and the sweep of the control says that it is one.
 TEST_F(NightlyCommand, AMatrixMayHaveAnyName) {
   for (const auto* name : {"nights", "tiny [nightly]", "tn/x", "tn", "control", "c*"}) {
     write_matrix("[flash, dot_product]", name);
@@ -527,7 +531,7 @@ TEST_F(NightlyCommand, WhatSomebodyMeasuresByHandIsNoNight) {
   EXPECT_EQ(kinds.text(0), "night,hand,reproduction,reproduction");
 }
 
-// Else the engine without the fault would be said to reproduce the run, or not to.
+// Otherwise an engine without the fault would be reported to reproduce the run, or not to.
 TEST_F(NightlyCommand, AReproductionInjectsTheFaultsOfItsRun) {
   const std::string fault = "slow:span=matmul,fraction=1";
   const auto pairs = perfbench({"compare", "--ab", "current", "inject:" + fault, "m.yaml", "--db", "n.db", "--only",
@@ -547,7 +551,7 @@ TEST_F(NightlyCommand, AReproductionInjectsTheFaultsOfItsRun) {
 
 TEST_F(NightlyCommand, WhatCannotBeWrittenIsSaidBeforeAnythingRuns) {
   fs::create_symlink("loop", scratch_ / "loop");
-  ASSERT_EQ(mkfifo((scratch_ / "pipe").c_str(), 0600), 0);  // a file renamed to its name would take its place
+  ASSERT_EQ(mkfifo((scratch_ / "pipe").c_str(), 0600), 0);  // a file renamed to this name would replace it
   const std::vector<std::pair<std::string, std::string>> unwritable{
       {"--junit", "none/n.xml"},      {"--junit", "/proc/n.xml"}, {"--junit", "pipe"},      {"--markdown", "."},
       {"--markdown", "m.yaml/n.md"},  {"--runs", "m.yaml/runs"},  {"--runs", "/proc/runs"}, {"--runs", "loop"},

@@ -1,7 +1,7 @@
 // tests/harness/store_data/version_016.sql.zst is a database as perfbench wrote it when version 16 of the schema was
 // the newest, as SQL text: a demonstration night with its alert and comparison, a sweep by hand, a baseline.
-// version_016_report.json is what `perfbench report --sweep all --format json` of the same build said of it. Neither is
-// ever written again.
+// version_016_report.json is the output of `perfbench report --sweep all --format json` of the same build. Neither file
+// is ever written again.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -68,9 +68,9 @@ TEST_F(OlderDatabase, IsBroughtUpToDateByTheFirstCommandThatWrites) {
   EXPECT_EQ(number("SELECT count(*) FROM pragma_foreign_key_check"), 0);
 }
 
-// Keys may be added to a report; those that there were say what they said. Rates of two attempts were recorded anew:
-// they are made of the step time since, and MFU is of the highest peak of the class of machine. A run that a
-// demonstration and both sides of a comparison executed was one row.
+// A report may get new keys, but existing keys keep their values. Two values were recorded anew: the rates of two
+// attempts, because they are now computed from the step time, and MFU, which now uses the highest peak of the class of
+// machine. A run that a demonstration and both sides of a comparison executed used to be one row.
 TEST_F(OlderDatabase, ReportsTheSameNumbersOfEverySubject) {
   std::filesystem::create_directories(scratch_ / "none/run");
   write_text(scratch_ / "none/run/run.json", "{}");

@@ -1,5 +1,5 @@
-// Every option of every command, as its --help lists them, with values that cannot be meant: refused while the command
-// line is read, with the option's name, before anything runs. An option that is added later is in the lists by itself.
+// Every option of every command, as its --help lists them, with invalid values: they are refused while the command line
+// is parsed, with the option's name, before anything runs. Options that are added later are tested automatically.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ using testing::HasSubstr;
 using testing::StartsWith;
 using Words = std::vector<std::string>;
 
-// Options with words of their own kind: what they mean is looked up later, by tests beside the code that does.
+// Options whose values are looked up later; tests of that code cover them.
 const std::set<std::string> kWords{"--address", "--chart",   "--sweep",  "--matrix",       "--baseline",
                                    "--metric",  "--metrics", "--margin", "--build-option", "--series",
                                    "--select",  "--author",  "--reason", "--expires",      "--details",
@@ -30,14 +30,14 @@ const std::set<std::string> kWords{"--address", "--chart",   "--sweep",  "--matr
                                    "NAME",      "GOOD",      "BAD",      "COMMAND",        "baseline set --from",
                                    "TEXT",      "--cell"};
 
-// Above a list of commands: those of perfbench itself are in groups.
+// The title above a list of commands; perfbench itself has several groups.
 const std::string kCommandsTitle = "Subcommands:|Measure:|Read:|Compare:|Nightly:|Data:|Admin:";
 
 struct ListedOption {
   Words command;     // "baseline", "set"
-  std::string name;  // "--db", or of a positional "FILE"
+  std::string name;  // "--db", or "FILE" for a positional
   std::string type;  // its first word: NUMBER, DATABASE, ...; empty for a flag
-  Words before;      // positionals that stand before it
+  Words before;      // positionals that precede it
 
   bool is_positional() const { return !name.starts_with('-'); }
   std::string shown() const {
@@ -47,7 +47,8 @@ struct ListedOption {
   }
 };
 
-// "Positionals:" to the lines below it. A title begins at the margin, an entry two spaces further, its help beyond.
+// From "Positionals:" to the lines below it. A title begins at the margin, an entry two spaces to the right, and its
+// help further to the right.
 std::vector<std::string> entries_below(const std::string& help, const std::regex& title) {
   std::vector<std::string> out;
   bool inside = false;
@@ -60,7 +61,7 @@ std::vector<std::string> entries_below(const std::string& help, const std::regex
   return out;
 }
 
-// "--db DATABASE=perf.db Needs: --ab    database" to its name and type.
+// Splits "--db DATABASE=perf.db Needs: --ab    database" into name and type.
 ListedOption parse_entry(const Words& command, const std::string& entry) {
   auto words = entry.substr(0, entry.find("  "));
   ListedOption out{.command = command, .name = words.substr(0, words.find(' '))};
@@ -80,7 +81,7 @@ class Options : public testing::Test {
     write_text(scratch_ / "file", "text");
   }
 
-  // What is not refused would run, some of it for hours.
+  // If it were not refused, the command would run, possibly for hours.
   ProcessEnd run(Words arguments) const {
     arguments.insert(arguments.begin(), std::string(PERFBENCH_BINARY_DIR) + "/bin/perfbench");
     return run_process({.command = arguments,
@@ -177,15 +178,15 @@ TEST_F(Options, AListOfNamesTakesNoOtherAndSaysWhichThereAre) {
   EXPECT_GT(lists, 12U);
 }
 
-// One function checks all numbers, and another one all paths (EachIsOfAKindThatIsChecked): so one option gets every bad
-// value, and each option one.
+// One function checks all numbers and another one all paths (EachIsOfAKindThatIsChecked). So it is enough that one
+// option gets every bad value, and every option gets one bad value.
 TEST_F(Options, ANumberIsFiniteAndWithinBounds) {
   std::vector<std::string> values{"nan", "inf", "-1", "1e999", "", "1000000000000000000"};
   for (const auto& option : options()) {
     const bool is_checked = option.type == "NUMBER" || option.type == "DURATION" || option.type == "SIZE";
     if (!is_checked && option.type != "FRACTION") continue;
     for (const auto& value : values) expect_refused(option, value);
-    values = {"1000000000000000000"};  // whose bound is the option's own
+    values = {"1000000000000000000"};  // the option has a bound of its own
   }
 }
 
@@ -232,7 +233,7 @@ TEST_F(Options, WordsWithNumbersAndPathsInThemAreChecked) {
               std::string("--set ") + (*value ? key : "'"));
     }
   }
-  for (const auto* value : {"nan", "inf", "-1", "1e999"}) {  // any finite norm can be meant
+  for (const auto* value : {"nan", "inf", "-1", "1e999"}) {  // any finite norm is valid
     refused({"plan", "m.yaml", "--set", std::string("optimizer.clip_norm=") + value}, "--set optimizer.clip_norm");
   }
   for (const auto* path : {"./loop", "loop/x", "file"}) {

@@ -1,4 +1,4 @@
-// list, show, diff, tag, note and the names of runs, as a person calls them.
+// list, show, diff, tag, note and the names of runs, as a user runs them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ spec::RunSpec shorter() {
 
 class RunNames : public testing::Test {
  protected:
-  // s1: two attempts of a run; s2: one of it and one of another; s3: one of the other.
+  // s1: two attempts of a run; s2: one of it and one of another run; s3: one of the other run.
   RunNames() {
     add("s1", 1, example_spec(), "model=a fsdp=1", 0.5);
     add("s1", 2, example_spec(), "model=a fsdp=1", 0.6);
@@ -73,7 +73,7 @@ class RunNames : public testing::Test {
     EXPECT_EQ(end.exit_code, 3) << end.output << end.error_output;
     return end.error_output;
   }
-  // Attempts that `show` finds under a name, "<start of the run id>/<number>".
+  // The attempts that `show` finds for a name, "<start of the run id>/<number>".
   Words shown(const std::string& name) {
     Words out;
     const auto found = json({"show", name});
@@ -123,7 +123,7 @@ TEST_F(RunNames, ThatMeanNothingOrTooMuchListTheNearest) {
   EXPECT_THAT(run({"show", "latest", "--db", "none.db"}).error_output, HasSubstr("none.db does not exist"));
 }
 
-// By the engine of today, of which the made-up runs are none: the peak that they record is another.
+// Counted by today's engine; the simulated runs used another one, so they recorded another peak.
 TEST_F(RunNames, ShowWhatARunIsMadeOfAndHowToRepeatIt) {
   if (!fs::exists(PERFBENCH_BINARY_DIR "/bin/perfbench-engine")) GTEST_SKIP() << "skipped: built without an engine";
   const auto end = run({"show", a_.substr(0, 6), "--db", "q.db"});
@@ -148,7 +148,7 @@ TEST_F(RunNames, ShowARunThoughNobodyCanCountIt) {
   EXPECT_THAT(end.output, HasSubstr("Tensors at the peak of memory are not known"));
 }
 
-// Sought by what the cells are where those are few, and by every row where they are many or it is not of cells.
+// Finds runs by their cells if few cells match, and otherwise by reading every row.
 TEST_F(RunNames, ListTheSameRunsHoweverTheyAreSought) {
   for (std::int64_t i = 0; i < 70; ++i) {
     auto spec = example_spec();
@@ -195,7 +195,7 @@ TEST_F(RunNames, ShowWhereTheEnvironmentIsNotThatOfTheBaseline) {
       << "the entry that has it is in force no more";
 }
 
-// Two machines count their attempts from 1 each.
+// Each of two machines numbers its attempts from 1.
 TEST_F(RunNames, OfAnAttemptThatTwoMachinesHaveAreRefused) {
   ExampleRun example{.attempt = example_attempt("model=a fsdp=1", 1)};
   example.attempt.sweep_id = "other";
@@ -237,7 +237,7 @@ TEST_F(RunNames, LeadTraceToTheRunDirectory) {
   EXPECT_THAT(run({"trace", "latest"}).error_output, AllOf(HasSubstr("no attempt.json in it"), HasSubstr("perf.db")));
 }
 
-// What lies there now is not what the database took in.
+// The content of the folder is no longer what the database stored.
 TEST_F(RunNames, LeadToNoOtherAttemptsDirectory) {
   ExampleRun other{.run = shorter(), .attempt = example_attempt("model=b fsdp=1", 2)};
   other.attempt.sweep_id = "later";

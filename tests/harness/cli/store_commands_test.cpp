@@ -1,4 +1,4 @@
-// ingest, report, compare and baseline as a person calls them: the built executable, its output and exit codes.
+// ingest, report, compare and baseline as a user runs them: the built executable, its output and exit codes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ class StoreCommands : public testing::Test {
                         .environment = {{"PERFBENCH_DATA_DIR", PERFBENCH_SOURCE_DIR}, {"USER", "ada"}}});
   }
 
-  // Runs of one sweep, each with another step time by a tenth of a percent.
+  // The runs of one sweep, whose step times differ by a tenth of a percent.
   void write_sweep(const std::string& id, double step_s, int runs, const std::string& year = "2026",
                    const std::string& cell = "c", const std::string& matrix = "example") {
     for (int i = 1; i <= runs; ++i) {
@@ -40,7 +40,7 @@ class StoreCommands : public testing::Test {
     }
   }
 
-  // Six sweeps of the year before, of five runs each, 0.2 % above and below 0.5 s in turns: with them the database
+  // Six sweeps in the previous year, of five runs each, alternately 0.2 % above and below 0.5 s. With them the database
   // knows how far sessions differ.
   void write_quiet_year() {
     for (int i = 1; i <= 6; ++i) {
@@ -75,7 +75,7 @@ TEST_F(StoreCommands, HelpNeedsNoDataFolder) {
   EXPECT_THAT(plan.error_output, HasSubstr("PERFBENCH_DATA_DIR is '" + (scratch_ / "nowhere").string() + "'"));
 }
 
-// What the data files would add is not needed for runs on this machine.
+// Runs on this machine do not need the data files.
 TEST_F(StoreCommands, ReportOfThisMachinesRunsNeedsNoDataFolder) {
   write_sweep("s1", 0.5, 1);
   ingest();
@@ -125,7 +125,7 @@ TEST_F(StoreCommands, IngestNamesABrokenFileAndEndsWithThree) {
   EXPECT_THAT(run({"report", "--db", "q.db"}).output, HasSubstr("0.501"));
 }
 
-// A disk that fills up while an engine writes, say: of one cell a file is lost, and nothing else.
+// For example, a disk fills up while an engine writes: one cell loses a file, and nothing else is lost.
 TEST_F(StoreCommands, ASweepPrintsItsTableWhateverAnEngineLeft) {
   write_text(
       scratch_ / "m.yaml",
@@ -145,7 +145,7 @@ TEST_F(StoreCommands, ASweepPrintsItsTableWhateverAnEngineLeft) {
   EXPECT_THAT(end.output, HasSubstr("env.json is empty"));
 }
 
-// The machine may have been another one that day, for all that the database knows.
+// As far as the database knows, it may have been another machine on that day.
 TEST_F(StoreCommands, CompareOfTwoSessionsWhoseKindIsNotKnownEndsWithTwoAndNamesTheCommandThatDecides) {
   write_sweep("s1", 0.5, 5, "2026", "a=1");
   write_sweep("s2", 0.6, 5, "2026", "a=1");
@@ -168,7 +168,7 @@ TEST_F(StoreCommands, CompareOfTwoSessionsWhoseKindIsNotKnownEndsWithTwoAndNames
       << "of memory no session has another";
 }
 
-// 0.2 % from night to night: 20 % are a regression; 2 % from night to night: 3 % are none.
+// At 0.2 % from night to night, 20 % are a regression; at 2 % from night to night, 3 % are not.
 TEST_F(StoreCommands, CompareHoldsADifferenceAgainstHowFarSessionsDiffer) {
   write_quiet_year();
   for (int i = 1; i <= 6; ++i) {
@@ -202,7 +202,7 @@ TEST_F(StoreCommands, CompareHoldsADifferenceAgainstHowFarSessionsDiffer) {
     EXPECT_EQ(cell["sessions"], 6);
     EXPECT_NEAR(cell["ratio"].get<double>(), 1.03, 1e-6);
     EXPECT_EQ(cell["verdict"], cell["cell"] == "busy" ? "INCONCLUSIVE" : "REGRESSED") << cell;
-    // Of six levels 0.2 % or 2 % off their middle in turns: that times sqrt(6 / 5).
+    // The deviation of six levels alternately 0.2 % or 2 % off their centre: that value times sqrt(6 / 5).
     const double off = cell["cell"] == "busy" ? 0.02 : 0.002;
     EXPECT_NEAR(cell["session_deviation_fraction"].get<double>(), off * std::sqrt(1.2), off * 0.02);
   }
@@ -220,8 +220,8 @@ TEST_F(StoreCommands, CompareHoldsADifferenceAgainstHowFarSessionsDiffer) {
                             HasSubstr("6 other sessions of this cell deviate by 0.2 %")));
 }
 
-// What others called a cell stands in a command that is shown: it is one word to a shell, and no output of ours is a
-// command to a terminal or to a CI runner.
+// The cell's label comes from outside and appears in a command. To a shell it is one word, and the output contains no
+// command to a terminal or a CI runner.
 TEST_F(StoreCommands, TheCommandThatDecidesQuotesWhatOthersWrote) {
   const std::string label = "a=1'; touch owned\n\x1b[31m\n::error::x `y` $(z)";
   write_sweep("s1", 0.5, 5, "2026", label);
@@ -255,7 +255,8 @@ TEST_F(StoreCommands, WhatOnlyLeftOutHasNotVanished) {
   }
 }
 
-// One run, measured on two machines in the same sweeps: twice as fast on one of them, and slower than it was there.
+// One run, measured on two machines in the same sweeps: twice as fast on one of them, and slower than it used to be
+// there.
 TEST_F(StoreCommands, ReportHoldsEachMachineAgainstItself) {
   for (const auto& [id, of_fast_s] : {std::pair{"s1", 0.50}, {"s2", 0.55}}) {
     for (int k = 1; k <= 10; ++k) {
@@ -333,7 +334,7 @@ TEST_F(StoreCommands, AGateHoldsSeveralMetricsAtOnceAndImprovementsAskForARefres
   EXPECT_THAT(better.output, HasSubstr("perfbench baseline set v2 --kind rolling --from s1 --reason 'improved'"));
 }
 
-// Matrices in one database are sweeps of their own, of which the newest alone is "latest".
+// Each matrix in a database has its own sweeps, and "latest" is the newest of all.
 TEST_F(StoreCommands, AReportOfOneOfSeveralMatricesSaysWhichItLeavesOutAndShowsThemWhenAsked) {
   write_sweep("s1", 0.4, 1, "2026", "c", "llama");
   write_sweep("s2", 0.5, 1, "2026", "c", "llama");
@@ -360,7 +361,7 @@ TEST_F(StoreCommands, AReportOfOneOfSeveralMatricesSaysWhichItLeavesOutAndShowsT
   EXPECT_EQ(unknown.exit_code, 3);
   EXPECT_THAT(unknown.error_output, AllOf(HasSubstr("did you mean 'llama'"), HasSubstr("has sweeps of: gpu, llama")));
   EXPECT_EQ(run({"report", "--db", "q.db", "--matrix", "gpu", "--sweep", "s1"}).exit_code, 3);
-  // One that cannot be read is named, and costs the others nothing.
+  // A row that cannot be read is named, and the others are not affected.
   Connection(scratch_ / "q.db", OpenMode::read_write, 1000)
       .execute(
           "UPDATE attempts SET state = 'bogus' WHERE sweep_key = (SELECT sweep_key FROM sweeps WHERE sweep_id = 's3')");
@@ -370,7 +371,7 @@ TEST_F(StoreCommands, AReportOfOneOfSeveralMatricesSaysWhichItLeavesOutAndShowsT
   EXPECT_THAT(others.error_output, HasSubstr("state is 'bogus'"));
 }
 
-// A row that somebody changed, or that a newer perfbench wrote: it is named, and everything else still works.
+// A row that somebody changed, or that a newer perfbench wrote, is named, and everything else still works.
 TEST_F(StoreCommands, ARowThatCannotBeReadIsNamedAndLeftOut) {
   write_quiet_year();
   write_sweep("s1", 0.5, 6);
@@ -386,7 +387,7 @@ TEST_F(StoreCommands, ARowThatCannotBeReadIsNamedAndLeftOut) {
   EXPECT_THAT(of_it.output, HasSubstr("| Size "));
   EXPECT_THAT(of_it.error_output, named);
   EXPECT_EQ(run({"report", "--db", "q.db"}).exit_code, 0) << "of another sweep";
-  // Of memory: among the sessions that s3 is one of, no speed is the same to 2 %.
+  // Compares memory, because no speed is the same within 2 % among the sessions around s3.
   const auto same =
       run({"compare", "--db", "q.db", "--sweep", "s2", "--baseline", "s1", "--metric", "peak_memory_bytes"});
   EXPECT_EQ(same.exit_code, 3);

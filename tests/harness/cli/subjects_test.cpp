@@ -1,4 +1,5 @@
-// Every command that reads a store, over one in which a run was executed by many subjects: no figure is of two.
+// Runs every command that reads a store on one in which a run was executed by many subjects: no figure mixes two of
+// them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,7 +24,7 @@ using testing::HasSubstr;
 using testing::IsSupersetOf;
 using testing::UnorderedElementsAreArray;
 
-// A figure as a command gave it: the subject, to 4 digits its step time, and of how many runs it is.
+// A figure in the output of a command: the subject, its step time to 4 digits, and the number of runs.
 struct Figure {
   std::string subject;
   std::int64_t step_time_e4 = 0;
@@ -56,7 +57,7 @@ std::vector<Figure> figures_in(const json& rows, const char* value, const char* 
   return out;
 }
 
-// Numbers of a text that could be step times: 0 and four digits behind the point.
+// The numbers in a text that could be step times: 0 and four decimals.
 std::vector<std::string> step_times_in(const std::string& text) {
   static const std::regex kNumber(R"((^|[^0-9.])(0\.[0-9]{4})(?![0-9%]))");
   std::vector<std::string> out;
@@ -129,7 +130,7 @@ TEST_F(Subjects, AFaultIsReportedWhereItIsAskedForByName) {
     EXPECT_THAT(figures_in(rows, "step_time_s", "runs"), UnorderedElementsAreArray(one)) << selection;
     EXPECT_EQ(rows[0]["inject"], json({"slow:span=matmul,fraction=0.5"}));
   }
-  // People are told, even where every row is of the fault.
+  // People see the fault, even if every row has it.
   const auto text = run({"report", "--sweep", "all@inject", "--format", "markdown"}).output;
   EXPECT_THAT(text, AllOf(HasSubstr("| Subject"), HasSubstr(fault.name)));
   // The comparison itself has both of its sides.
@@ -160,7 +161,7 @@ TEST_F(Subjects, ShowHasMediansOfEach) {
   EXPECT_EQ(fault["attempts"].size(), 2U);
 }
 
-// A row of a list is of one sweep.
+// A row of a list belongs to one sweep.
 TEST_F(Subjects, ListHasARowForEachInASweep) {
   const auto rows = json_of({"list", "runs"})["runs"];
   std::vector<Figure> expected;
@@ -178,7 +179,7 @@ TEST_F(Subjects, ListHasARowForEachInASweep) {
 TEST_F(Subjects, DiffIsOfOneSubjectOnEachSide) {
   const auto both = json_of({"diff", run_name() + "@bbbbbbbb", run_name()});
   EXPECT_EQ(both["runs"][0]["subject"], "bbbbbbbb");
-  EXPECT_EQ(both["runs"][1]["subject"], "aaaaaaaa, side A");  // that finished last, without a fault
+  EXPECT_EQ(both["runs"][1]["subject"], "aaaaaaaa, side A");  // the one that finished last, without a fault
   for (const auto& metric : both["metrics"]) {
     if (metric["metric"] != "step_time_s") continue;
     EXPECT_EQ(e4(metric["left"]), 6011);
@@ -192,7 +193,7 @@ TEST_F(Subjects, ABaselineOfSeveralIsRefusedWithTheList) {
     EXPECT_EQ(end.exit_code, 3) << selection << end.output;
     EXPECT_THAT(end.error_output, AllOf(HasSubstr("several subjects"), HasSubstr("eeeeeeee, side B"))) << selection;
   }
-  // A whole name is that subject alone, and not its side of a comparison.
+  // A complete name selects only that subject, and not its side of a comparison.
   EXPECT_EQ(run({"baseline", "set", "main", "--from", "all@aaaaaaaa", "--reason", "r"}).exit_code, 0);
   EXPECT_EQ(run({"baseline", "set", "side", "--from", "all@eeeeeeee", "--reason", "r"}).exit_code, 0);
   const auto listed = json_of({"baseline", "list"})["baselines"];
@@ -220,7 +221,7 @@ TEST_F(Subjects, ComparisonsWithStoredRunsAreOfOneSubjectOnEachSide) {
   EXPECT_THAT(figures_in(reported, "step_time_s", "runs"), UnorderedElementsAreArray(figures_of(store_->clean())));
 }
 
-// A series goes on from engine to engine, and each point is of one.
+// A series continues from engine to engine, and each point belongs to one engine.
 TEST_F(Subjects, HistoryHasAPointForEachNight) {
   const auto series = json_of({"history"})["series"];
   ASSERT_EQ(series.size(), 1U);
@@ -250,7 +251,7 @@ TEST_F(Subjects, TheViewOfRunsTellsThemApart) {
   std::set<std::string> sides;
   for (const auto& attempt : load_attempts(db, parse_selection("all"))) {
     ASSERT_TRUE(row.with(attempt.key).step());
-    // An older perfbench recorded the engine of a comparison with its sides alone.
+    // An older perfbench recorded the engines of a comparison only with its sides.
     if (!row.is_null(0)) {
       EXPECT_EQ(row.text(0), attempt.subject.engine_sha256);
     }

@@ -1,4 +1,4 @@
-// perfbench trace as a person calls it: the built executable, its output and exit codes.
+// perfbench trace as a user runs it: the built executable, its output and exit codes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -52,7 +52,7 @@ TEST_F(TraceCommand, SaysByWhatTwoRunsDiffer) {
   auto slower = example_traces();
   for (auto& rank : slower) {
     for (auto& event : rank.events) {
-      // The last step ends 100 ns later, and so does what ran to its end: the engine itself.
+      // The last step ends 100 ns later, and so does what ran until its end: the engine itself.
       if (event.kind == spec::TraceKind::step && event.step == rank.events.back().step) event.end_ns += 100;
     }
   }
@@ -86,7 +86,7 @@ TEST_F(TraceCommand, WritesTheTraceForOtherPrograms) {
   EXPECT_EQ(trace({"runs/0123456789abcdef", "--format", "csv", "--output", "no/such/folder.csv"}).exit_code, 4);
 }
 
-// What an engine writes, with the collectives that run beside the schedule, and its steps beside each other.
+// The output of the real engine, with collectives that run beside the schedule, and with its steps side by side.
 TEST_F(TraceCommand, OfARealRunIsWhatPerfettoReadsAndMeetsItself) {
   if (!std::filesystem::exists(PERFBENCH_BINARY_DIR "/bin/perfbench-engine")) {
     GTEST_SKIP() << "skipped: built without an engine";

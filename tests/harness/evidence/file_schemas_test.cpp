@@ -1,5 +1,5 @@
-// The schemas of the files hold what their readers hold: each is damaged in every way that a schema can see, and the
-// reader refuses exactly that.
+// The schemas of the files agree with their readers: each file is damaged in every way that a schema can express, and
+// the reader refuses exactly those.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -36,7 +36,7 @@ Json schema_of_file(const std::string& name) {
   return {};
 }
 
-// visit(schema of the object, where it stands in a document whose lists and mappings have one entry each).
+// visit(schema of the object, its position in a document whose lists and mappings have one entry each).
 using Visit = std::function<void(const Json&, const Pointer&)>;
 void for_each_object(const Json& schema, const Pointer& at, const Json& document, const Visit& visit) {
   if (schema.contains("properties")) {

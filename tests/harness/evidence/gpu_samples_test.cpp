@@ -1,4 +1,4 @@
-// What GPUs said of themselves, from a run directory into the database.
+// Samples of GPUs, from a run directory into the database.
 #include <gtest/gtest.h>
 
 #include "harness/evidence/run_evidence.h"

@@ -1,4 +1,4 @@
-// Outputs that a user names. Only root can make devices, so that a FIFO stands for what is no regular file.
+// Outputs that a user names. Only root can make devices, so a FIFO stands for files that are not regular.
 #include "harness/evidence/output_file.h"
 
 #include <fcntl.h>
@@ -81,7 +81,7 @@ TEST_F(OutputFileTest, WritesInPlaceWhatIsNoRegularFile) {
   }
 }
 
-// On a device of its own: a mistake here would replace the machine's.
+// Uses a device node of its own, because a mistake here would replace the machine's.
 TEST_F(OutputFileTest, SaysThatADeviceIsFull) {
   const auto full = scratch_ / "full";
   if (mknod(full.c_str(), S_IFCHR | 0600, makedev(1, 7)) != 0) GTEST_SKIP() << "skipped: no right to make a device";

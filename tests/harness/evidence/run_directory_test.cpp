@@ -102,8 +102,8 @@ TEST_F(RunDirectory, SaysWhichFileItCannotWrite) {
 }
 
 TEST_F(RunDirectory, SaysThatTheDiskIsFull) {
-  // /dev/full refuses every write, as a full disk does; its folder is one in which a temporary file can be linked to
-  // it under the name that the writer will open.
+  // /dev/full refuses every write, like a full disk. A temporary file in its folder can be linked to it under the name
+  // that the writer will open.
   const auto attempt = create_attempt(runs_, kRunId);
   fs::create_symlink("/dev/full", attempt.path / ("run.json." + spec::process_token() + ".tmp"));
   try {

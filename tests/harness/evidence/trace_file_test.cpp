@@ -1,4 +1,4 @@
-// Reading traces: whole ones come back as written, damaged ones are refused with the place of the damage.
+// Reading traces: undamaged ones read back as written, damaged ones are refused with the place of the damage.
 #include "harness/evidence/trace_file.h"
 
 #include <gmock/gmock.h>
@@ -97,8 +97,8 @@ TEST(TraceFile, RefusesDamageAndNamesTheLine) {
   }
 }
 
-// Any byte changed, any end cut: an answer, or an error that says where; never a crash, and never other sums in silence
-// unless a number itself was changed.
+// Any byte changed, or any end cut off: the result is a trace, or an error with its place; never a crash, and never
+// silently other sums unless a number itself was changed.
 TEST(TraceFile, AnyDamageIsAnErrorOrAnAnswer) {
   const auto text = file_text(example_traces()[0]);
   std::mt19937 random(7);

@@ -44,7 +44,7 @@ TEST(Classify, QuarantinesARunWhoseGpuWasInTrouble) {
   evidence.gpu_trouble = "the GPU lowered its clocks for heat in 3 of 9 samples";
   EXPECT_EQ(classify(evidence).state, AttemptState::quarantined);
   EXPECT_EQ(classify(evidence).reason, *evidence.gpu_trouble);
-  evidence.end.exit_code = 4;  // a crash is a crash
+  evidence.end.exit_code = 4;  // an exit by a crash counts as a crash
   evidence.summary.reset();
   EXPECT_EQ(classify(evidence).state, AttemptState::crashed);
 }
@@ -129,7 +129,7 @@ TEST(Classify, NamesTheSignalAndTheLastWordsOfTheLog) {
   EXPECT_THAT(outcome.reason, HasSubstr("step 3 is bad"));
 }
 
-// The last line of a log is often where in a library something happened, or a general remark.
+// The last line of a log often gives the place of an error inside a library, or a general remark.
 TEST(Classify, GivesTheCauseAndNotTheLastLineOfALibrary) {
   auto evidence = exited_with(243);
   evidence.ranks = 2;
@@ -171,7 +171,7 @@ TEST(Classify, TakesNoRankFromALineOfAnotherForm) {
                         "process rank two exited on signal 6", "process rank 1 exited on signal"};
   const auto outcome = classify(evidence);
   EXPECT_EQ(outcome.state, AttemptState::crashed);
-  EXPECT_EQ(outcome.signal, SIGSEGV);  // by the exit code
+  EXPECT_EQ(outcome.signal, SIGSEGV);  // from the exit code
 }
 
 TEST(Classify, ReadsALaunchersExitCodeAsASignalWhereItSaysNothing) {

@@ -16,7 +16,7 @@ LoadMoment moment(CpuSnapshot::Core core0, CpuSnapshot::Core core1, double own_s
 
 TEST(ForeignLoad, IsWhatTheCoresDidBeyondOurOwnTime) {
   const auto before = moment({}, {}, 1.0);
-  // 100 ticks a core at 100 a second: 150 busy together, of which 0.9 s are ours; 10 stolen.
+  // 100 ticks a core at 100 a second: 150 busy together, of which 0.9 s belong to us; 10 stolen.
   const auto after = moment({100, 80, 10}, {100, 70, 0}, 1.9);
   const auto load = load_between(before, after, {0, 1}, 100, 1);
   EXPECT_DOUBLE_EQ(load.foreign_fraction, (150.0 - 90.0) / 200);
@@ -42,7 +42,7 @@ TEST(ForeignLoad, NamesTheBusiestOfTheOthers) {
   EXPECT_EQ(load_between(before, after, {0, 1}, 100, 8).busiest, "cc1plus (pid 7) on 0.90 cores");
 }
 
-// The kernel's own counters, of this machine: our own work is not foreign.
+// Reads the kernel's own counters of this machine: our own work does not count as foreign.
 TEST(ForeignLoad, OfThisMachineHasAsManyCoresAsWeMayUse) {
   EXPECT_FALSE(own_cores().empty());
   const auto now = load_moment();

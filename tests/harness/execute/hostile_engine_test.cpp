@@ -1,4 +1,4 @@
-// Whatever an engine leaves in its run directory, the attempt ends, is recorded, and says which file it was.
+// Whatever an engine leaves in its run directory, the attempt ends, is recorded, and names the damaged file.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ class HostileEngine : public testing::Test {
     cell_.run.seed = static_cast<std::int64_t>(fake::FakeBehaviour::first_ok);
     cell_.run_id = run_id(cell_.run);
   }
-  // An engine that does its work and then these commands in its run directory.
+  // An engine that does its work and then runs these commands in its run directory.
   FinishedAttempt execute(
       const std::string& commands, fake::FakeBehaviour behaviour = fake::FakeBehaviour::first_ok,
       const StepsListener& on_steps = [](std::int64_t) {}) {
@@ -52,7 +52,7 @@ class HostileEngine : public testing::Test {
       case Damage::huge:
         break;
     }
-    return "truncate -s 3G " + quoted;  // sparse, and just below what any file of an engine may hold
+    return "truncate -s 3G " + quoted;  // sparse, and just below the limit for files of an engine
   }
 
   ScratchFolder scratch_;
@@ -75,7 +75,7 @@ TEST_F(HostileEngine, ThatDamagesItsRecordsIsACrashedAttemptThatNamesTheFile) {
   }
 }
 
-// Too few records are quarantined, as ever.
+// Too few records are quarantined, as always.
 TEST_F(HostileEngine, ThatCutsItsStepsOffIsNotOk) {
   for (const auto damage : {Damage::cut_off, Damage::empty}) {
     EXPECT_EQ(execute(in_place_of("steps.rank0.jsonl", damage)).record.state, AttemptState::quarantined);
@@ -116,7 +116,7 @@ TEST_F(HostileEngine, ThatWritesWithoutEndIsEndedByTheSizeOfItsFile) {
 TEST_F(HostileEngine, ThatDamagesItsLogOrItsSamplesEndsAsItSays) {
   for (const auto* file : {kLogFile, "gpu.rank0.jsonl"}) {
     for (const auto damage : kEveryDamage) {
-      // Its log is open, and cut off where it is; samples of 3 GiB are read, and take their time.
+      // The log is open and is read up to its limit; samples of 3 GiB would be read completely, which takes long.
       if (damage == (file == kLogFile ? Damage::cut_off : Damage::huge)) continue;
       EXPECT_EQ(execute(in_place_of(file, damage)).record.state, AttemptState::ok)
           << file << " " << damage_name(damage);

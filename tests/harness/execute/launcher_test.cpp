@@ -62,7 +62,7 @@ TEST(Launcher, LeavesAPersonsOwnThreadSettingsAlone) {
 }
 
 TEST(Launcher, PutsLibrariesBeforeThoseOfThePersonOnEveryRank) {
-  unsetenv("LD_LIBRARY_PATH");  // of whoever runs this
+  unsetenv("LD_LIBRARY_PATH");  // may be set where the tests run
   auto launcher = on_eight_cores();
   EXPECT_FALSE(launcher.request(with_ranks(1), "/runs/001").environment.contains("LD_LIBRARY_PATH"));
   launcher.engine.libraries = "/kept";
@@ -80,7 +80,7 @@ TEST(Launcher, TakesTheThreadsThatTheRunAsksFor) {
   EXPECT_EQ(on_eight_cores().request(run, "/runs/001").environment.at("OMP_NUM_THREADS"), "3");
 }
 
-// Open MPI ends without any, though ranks of one node need none.
+// Open MPI fails without such a program, although ranks on one node never use it.
 TEST(Launcher, NamesAnotherProgramWhereThereIsNoSsh) {
   const fs::path folder = fs::path(::testing::TempDir()) / "launcher_test.path";
   fs::create_directories(folder);

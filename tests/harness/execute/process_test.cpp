@@ -73,7 +73,7 @@ TEST(Process, KeepsStandardOutputAndErrorApart) {
   EXPECT_EQ(end.error_output, "trouble\n");
 }
 
-// It prints faster than anybody can look whether its time is over.
+// It prints so fast that reading it alone would never leave time to check the limit.
 TEST(Process, ThatPrintsWithoutEndIsEndedByItsTimeLimit) {
   const auto end = run_process(shell("exec yes"), {.time_limit = milliseconds(200)});
   EXPECT_EQ(end.cause, EndCause::time_limit);
@@ -131,7 +131,7 @@ TEST(Process, InheritsNoSecretOfTheHarness) {
   EXPECT_EQ(given, "given\n") << "what is asked for is passed on";
 }
 
-// Else an engine of one rank takes itself for a rank of the job that a person started perfbench in.
+// Otherwise an engine of one rank takes itself for a rank of the job in which the user started perfbench.
 TEST(Process, InheritsNothingOfALauncherAroundTheHarness) {
   constexpr std::array kOfLaunchers{"OMPI_COMM_WORLD_SIZE",
                                     "OMPI_MCA_orte_hnp_uri",
@@ -189,7 +189,7 @@ TEST(Process, IsEndedAtItsTimeLimit) {
   EXPECT_EQ(end.signal, SIGTERM);
 }
 
-// A clock that does not run: only the second answer lets the limit end it.
+// The clock does not run, so the limit can end it only after the second answer.
 TEST(Process, PausesDoNotCountAgainstItsTimeLimit) {
   auto asked = 0;
   const auto end =
@@ -202,13 +202,13 @@ TEST(Process, PausesDoNotCountAgainstItsTimeLimit) {
   EXPECT_EQ(asked, 5);
 }
 
-// What a command tells by `echo >"$FIFO"`: the moments of a test are its events and not delays.
+// Receives the messages of a command through `echo >"$FIFO"`: tests wait for events and not for delays.
 class Told {
  public:
   Told() : path_(std::filesystem::path(testing::TempDir()) / ("process_fifo." + std::to_string(getpid()))) {
     std::filesystem::remove(path_);
     if (mkfifo(path_.c_str(), 0600) != 0) throw std::runtime_error("no FIFO " + path_.string());
-    fd_ = FileDescriptor(open(path_.c_str(), O_RDWR | O_CLOEXEC));  // both ends, so that no open waits
+    fd_ = FileDescriptor(open(path_.c_str(), O_RDWR | O_CLOEXEC));  // both ends, so that no open blocks
   }
   ~Told() { std::filesystem::remove(path_); }
   Told(const Told&) = delete;
@@ -242,8 +242,8 @@ TEST(Process, IsKilledWhenItIgnoresTheRequestToEnd) {
 
 TEST(Process, TellsOfAnInterruptionDuringTheGraceOfATimeLimit) {
   const Told told;
-  // Answers the request to end by an interruption, and goes on. Busy, because a shell that gets the signal just before
-  // it waits for a child runs its trap only after the child.
+  // Answers the request to end by an interruption, and continues. It is busy, because a shell that receives the signal
+  // just before it waits for a child runs its trap only after the child.
   Process process(told.request("trap 'echo interrupted >\"$FIFO\"' TERM; echo ready >\"$FIFO\"; while :; do :; done"));
   told.wait_for_a_line();
   const auto end =
@@ -263,7 +263,7 @@ TEST(Process, IsEndedByAByteOnTheCancelDescriptor) {
 }
 
 TEST(Process, IsKilledWhenItHoldsMoreThanItsMemoryLimit) {
-  // tail keeps a line without end in memory.
+  // tail keeps a line without an end in memory.
   const auto end = run_process({.command = {"tail", "/dev/zero"}}, {.memory_limit_bytes = std::int64_t{64} << 20});
   EXPECT_EQ(end.cause, EndCause::memory_limit);
   EXPECT_EQ(end.signal, SIGKILL);
@@ -291,7 +291,7 @@ TEST(Process, TellsBelowWhichProcessItRuns) {
                 }});
   EXPECT_NE(root, command);
   EXPECT_THAT(below, testing::ElementsAre(command));
-  EXPECT_TRUE(used.contains(command));  // what it used by now may be nothing
+  EXPECT_TRUE(used.contains(command));  // it may have used nothing so far
   EXPECT_TRUE(cpu_times(below).empty()) << "gone";
 }
 
@@ -314,8 +314,8 @@ TEST(Process, TicksWhileItRuns) {
   EXPECT_GE(ticks, 1);
 }
 
-// Stands for a harness: starts a tree of two processes, the lower one in a session of its own as mpirun's ranks are in
-// groups of their own, and hands their ids to the test.
+// Stands for a harness: starts a tree of two processes and reports their ids to the test. The lower one is in a session
+// of its own, as mpirun's ranks are in groups of their own.
 [[noreturn]] void harness_that_waits_for_ever(int report_fd) {
   Process process(shell("setsid sleep 1000 & echo $! > /proc/self/fd/1; wait"));
   const pid_t command = process.pid();
@@ -324,7 +324,7 @@ TEST(Process, TicksWhileItRuns) {
   _exit(0);
 }
 
-// The kernel of this thread and its children has no close_range any more: as one before Linux 5.9, or a sandbox.
+// Disables close_range for this thread and its children, as a kernel before Linux 5.9 or a sandbox does.
 void lose_close_range() {
   std::array filter{sock_filter BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
                     sock_filter BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_close_range, 0, 1),
@@ -378,7 +378,7 @@ pid_t warden_of(const Process& process) {
   throw std::runtime_error("no parent of the command");
 }
 
-// What ranks are to mpirun: in a session of its own, and alive when the one that started it is killed.
+// Like a rank under mpirun: in a session of its own, and alive when the process that started it is killed.
 TEST(Process, HasEndedWithAllBelowItThoughSomebodyKilledTheWarden) {
   const Told told;
   Process process(told.request("setsid sleep 1000 & echo $! >\"$FIFO\"; wait"));
@@ -409,7 +409,7 @@ TEST(Process, IsEndedWithAllBelowItThoughTheWardenNeverAnswers) {
   const auto command = process_handle(process.pid());
   const auto child = process_handle(static_cast<pid_t>(std::stol(line)));
   const auto warden = warden_of(process);
-  // What a debugger holds is not continued by a signal.
+  // A process that a debugger holds does not continue on a signal.
   if (ptrace(PTRACE_ATTACH, warden, nullptr, nullptr) != 0) GTEST_SKIP() << "a debugger is not allowed here";
   ASSERT_EQ(waitpid(warden, nullptr, 0), warden);
   const auto end =

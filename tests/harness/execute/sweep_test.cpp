@@ -33,7 +33,7 @@ struct FakeStore {
   std::set<fs::path> directories;
   std::string broken;
 
-  std::string spoiled;  // what it says of every attempt
+  std::string spoiled;  // the answer for every attempt
 
   std::string store(const fs::path& directory) {
     if (!broken.empty()) throw std::runtime_error(broken);
@@ -51,7 +51,7 @@ struct FakeStore {
   }
 };
 
-// A script's job in the background ignores SIGINT, and so would the sweep: a test would wait for an engine that hangs.
+// A script's background job ignores SIGINT, and so would the sweep. The test would then wait for an engine that hangs.
 class HeededSigint {
  public:
   HeededSigint() : before_(std::signal(SIGINT, SIG_DFL)) {}
@@ -173,7 +173,7 @@ TEST_F(SweepOverFakeEngine, ResumesWithWhatIsMissing) {
   EXPECT_THAT(states(summary), ElementsAre(AttemptState::ok, AttemptState::crashed, AttemptState::ok));
 }
 
-// What an earlier sweep finished is none of the one that was killed.
+// Runs that an earlier sweep finished do not count for the sweep that was killed.
 TEST_F(SweepOverFakeEngine, ResumesARepeatedSweepThatWasKilled) {
   auto one = cell(FakeBehaviour::ok);
   options_.execution.sweep_id = "earlier";

@@ -1,4 +1,4 @@
-// compare --ab and bisect as a person calls them, with made-up engines whose speed is known.
+// compare --ab and bisect as a user runs them, with simulated engines of known speed.
 #include <nlohmann/json.hpp>
 
 #include "tests/harness/faults/fault_fixture.h"
@@ -21,7 +21,7 @@ class AbCommand : public Faults {
     make_engine("fast", "PERFBENCH_FAKE_SPEED=0.95");
   }
 
-  // A folder NAME/bin/perfbench-engine: the fake engine with these variables.
+  // Makes the folder NAME/bin/perfbench-engine: the fake engine with these variables.
   void make_engine(const std::string& name, const std::string& variables) {
     const auto file = scratch_ / name / "bin/perfbench-engine";
     std::filesystem::create_directories(file.parent_path());
@@ -30,7 +30,7 @@ class AbCommand : public Faults {
     std::filesystem::permissions(file, std::filesystem::perms::all);
   }
 
-  // This machine may be busy with other tests: what the fake engine says of its times does not depend on it.
+  // This machine may be busy with other tests, which does not affect the times that the fake engine reports.
   static std::vector<std::string> calm(std::vector<std::string> arguments) {
     for (const auto* option : {"--most-foreign", "--most-steal"}) arguments.insert(arguments.end(), {option, "1000"});
     return arguments;
@@ -45,8 +45,8 @@ class AbCommand : public Faults {
   ProcessEnd compare(const std::string& a, const std::string& b, const std::vector<std::string>& options = {}) {
     return run_process(compare_request(a, b, options));
   }
-  // A run directory as a kill leaves it that comes when attempt.json is written and the store has not heard of it: a
-  // copy of the first run's, under this number.
+  // A run directory as a kill leaves it between the write of attempt.json and the store: a copy of the first run's,
+  // with this number.
   std::string leave_a_finished_run(int number) const {
     const auto run = std::filesystem::directory_iterator(scratch_ / "f.runs")->path();
     const auto left = run / ("0" + std::to_string(number));
@@ -65,7 +65,7 @@ class AbCommand : public Faults {
   }
 };
 
-// Its times do not vary: as few turns and pairs as there are.
+// Its times do not vary, so the smallest numbers of turns and pairs are enough.
 TEST_F(AbCommand, LooksForTheDifferenceThatWasAskedForAndLeavesItsPilotsOut) {
   const auto detect = [this](const std::string& b) {
     return run_process(request({"compare", "--ab", "./same", b, "faults.yaml", "--db", "f.db", "--only", "seed=100",
@@ -162,7 +162,7 @@ TEST_F(AbCommand, EverythingIsInTheStore) {
       << "the side that the order named ran first";
 }
 
-// What was recorded is printed, in text and JSON: nothing of it is decided again.
+// Prints what was recorded, in text and JSON: nothing is decided again.
 TEST_F(AbCommand, ShowPrintsByWhatItWasDecided) {
   const auto compared = compare("./same", "./slow", {"--only", "seed=100", "--format", "json"});
   ASSERT_EQ(compared.exit_code, 1) << compared.error_output;
@@ -201,8 +201,8 @@ TEST_F(AbCommand, PairsTakeTurnsWhereBothSidesCan) {
   EXPECT_THAT(compare("./same", "./slow").output, HasSubstr("the pairs of 2 of 2 cells; their step times are held"));
 }
 
-// Its thread keeps a core busy in the other side's steps, whose times it lengthens on a machine with few cores: the
-// fake engine makes its times up, so that the pairs see no difference at all.
+// Its thread keeps a core busy during the other side's steps. The fake engine simulates its times, so the pairs see no
+// difference at all, even where a machine with few cores is slowed.
 TEST_F(AbCommand, ASideThatWorksInTheOthersStepsIsUndecidedAndNamed) {
   make_engine("rests", "PERFBENCH_FAKE_STEP_MS=4");
   make_engine("spins", "PERFBENCH_FAKE_STEP_MS=4 PERFBENCH_FAKE_SPINS=1");
@@ -262,14 +262,14 @@ TEST_F(AbCommand, IsCancelledWhileAnEngineIsAskedForItsTurns) {
 }
 
 TEST_F(AbCommand, AComparisonThatWasCutOffGoesOn) {
-  // The tenth run hangs, and interrupts perfbench as it does.
+  // The tenth run hangs, and interrupts perfbench at the same time.
   make_engine("once", "");
   const auto file = scratch_ / "once/bin/perfbench-engine";
   write_text(file, "#!/bin/sh\ncase \"$3\" in */006) [ -e " + (scratch_ / "hung").string() + " ] || { touch " +
                        (scratch_ / "hung").string() + "; export PERFBENCH_FAKE_BEHAVIOUR=4; };; esac\n" +
                        "PERFBENCH_FAKE_SPEED=1.05 exec " + PERFBENCH_FAKE_ENGINE + " \"$@\"\n");
   std::filesystem::permissions(file, std::filesystem::perms::all);
-  // Of a cell's runs, those with even numbers are not always B's: whichever side runs as number 6 hangs.
+  // Even-numbered runs of a cell are not always B's, so run number 6 hangs whichever side it belongs to.
   make_engine("base", "");
   write_text(scratch_ / "base/bin/perfbench-engine", read_text(file));
   const auto cut = run_process(interrupted_by_its_engine(compare_request("./base", "./once")));
@@ -362,7 +362,7 @@ TEST_F(BisectCommand, ACommitThatCannotBeBuiltIsAFailureOfCompare) {
   EXPECT_THAT(end.error_output, HasSubstr("cannot be built: cmake --preset failed"));
 }
 
-// All that was named is looked at first: none of these commits can be built, and nobody is told.
+// Everything that was named is checked first: none of these commits can be built, and no build is tried.
 TEST_F(BisectCommand, AWrongFileIsFoundBeforeAnythingIsBuilt) {
   const auto good = repository_.broken_commit("message(FATAL_ERROR broken)");
   const auto bad = repository_.broken_commit("message(FATAL_ERROR broken too)");

@@ -1,4 +1,4 @@
-// Ctrl-C while the engine is asked, before the first cell.
+// Ctrl-C while the engine answers, before the first cell.
 #include "tests/harness/faults/fault_fixture.h"
 
 namespace perfbench::harness {
@@ -8,7 +8,7 @@ using testing::HasSubstr;
 
 class CancelledPlanning : public Faults {
  protected:
-  // A sweep whose engine never answers `command`, but interrupts the sweep when it is asked.
+  // A sweep whose engine never answers `command`, but interrupts the sweep when it is called.
   ProcessEnd sweep_interrupted_in(const std::string& command) const {
     auto asked = interrupted_by_its_engine(sweep_request());
     asked.environment["PERFBENCH_FAKE_HANGS"] = command;

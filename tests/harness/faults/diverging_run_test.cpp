@@ -24,7 +24,7 @@ class DivergingRun : public testing::Test {
                         .environment = {{"PERFBENCH_DATA_DIR", PERFBENCH_SOURCE_DIR}}});
   }
 
-  // One matrix of two cells of which the second diverges: `rate` is its learning rate.
+  // A matrix of two cells, of which the second one diverges: `rate` is its learning rate.
   void write_matrix(const std::string& file, const std::string& rate) const {
     write_text(scratch_ / file,
                "name: rates\n"
@@ -58,7 +58,8 @@ TEST_F(DivergingRun, IsSaidByTheSweepTheReportAndTheComparisonOfTwoSides) {
   EXPECT_THAT(both.output, Not(HasSubstr("SAME")));
 }
 
-// Fisher's test tells six failures of six from none of six, at half the level of 0.01, and five from none it does not.
+// At half the level of 0.01, Fisher's test distinguishes six failures of six from none of six, but not five of five
+// from none of five.
 TEST_F(DivergingRun, OfOneSideAloneIsARegressionHoweverFewPairsWereAskedFor) {
   write_matrix("sound.yaml", "0.001");
   const auto comparison = perfbench({"compare", "--ab", "current", "set:optimizer.learning_rate=1000", "sound.yaml",
@@ -78,7 +79,7 @@ TEST_F(DivergingRun, AGateOfTooFewPairsIsRefusedBeforeAnythingRuns) {
   EXPECT_FALSE(std::filesystem::exists(scratch_ / "ab.db"));
 }
 
-// The same cells by their labels: numbers from elsewhere know no run id.
+// Selects the same cells by their labels, because numbers from outside have no run id.
 TEST_F(DivergingRun, TurnsAGateRed) {
   write_matrix("fine.yaml", "0.001");
   write_matrix("diverging.yaml", "1000");

@@ -10,8 +10,8 @@ namespace {
 
 using testing::HasSubstr;
 
-// The last stage runs out of memory in the third step. All end then, with its reason: none is left to a time-out. B
-// fails in every pair, so that the comparison goes on until that can be no chance.
+// The last stage runs out of memory in the third step. All ranks end then, with its reason, and none has to wait for a
+// time-out. B fails in every pair, so the comparison continues until that cannot be chance.
 TEST(FailingStage, EndsTheRunWithItsReason) {
   const ScratchFolder scratch;
   write_text(scratch / "stages.yaml",

@@ -2,7 +2,7 @@
 
 namespace perfbench::harness {
 
-// Here and not in the header: the paths come from the build.
+// Here and not in the header, because the paths come from the build.
 ProcessRequest Faults::request(std::vector<std::string> arguments) const {
   arguments.insert(arguments.begin(), std::string(PERFBENCH_BINARY_DIR) + "/bin/perfbench");
   return {.command = std::move(arguments),
@@ -14,7 +14,7 @@ ProcessRequest Faults::request(std::vector<std::string> arguments) const {
 }
 
 ProcessRequest Faults::interrupted_by_its_engine(ProcessRequest request) {
-  // The shell becomes perfbench, so its id is perfbench's.
+  // The shell becomes perfbench, so its process id is perfbench's.
   const std::vector<std::string> shell{"/bin/sh", "-c", "PERFBENCH_FAKE_INTERRUPTS=$$ exec \"$@\"", "sh"};
   request.command.insert(request.command.begin(), shell.begin(), shell.end());
   return request;

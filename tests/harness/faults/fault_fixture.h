@@ -1,4 +1,4 @@
-// Sweeps of the built perfbench over cells whose seed says how the fake engine behaves.
+// Sweeps of the built perfbench over cells whose seed selects the behaviour of the fake engine.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -18,7 +18,7 @@ namespace perfbench::harness {
 
 class Faults : public testing::Test {
  protected:
-  // One cell per seed; `extra` are further lines of the defaults.
+  // One cell for each seed; `extra` contains more lines of the defaults.
   void write_matrix(const std::vector<std::int64_t>& seeds, const std::string& extra = "") {
     std::string text =
         "name: faults\ndefaults:\n  model: gpt-tiny\n  seq_len: 8\n  global_batch: 2\n  steps: 3\n" + extra;
@@ -35,10 +35,10 @@ class Faults : public testing::Test {
   // The same with a fake engine that interrupts perfbench before it hangs: the moment is an event and not a delay.
   static ProcessRequest interrupted_by_its_engine(ProcessRequest request);
 
-  // The same with one that kills perfbench when it is first started for a run.
+  // The same with an engine that kills perfbench when it is first started for a run.
   ProcessRequest killed_by_its_engine(ProcessRequest request) const;
 
-  // Leaves a sweep of two cells that was interrupted in its second; the first, of this seed, is done.
+  // Leaves a sweep of two cells that was interrupted in the second one; the first one, with this seed, is finished.
   void cut_off_after(std::int64_t seed) {
     write_matrix({seed, static_cast<std::int64_t>(fake::FakeBehaviour::hang)});
     ASSERT_EQ(run_process(interrupted_by_its_engine(sweep_request())).exit_code, 4);

@@ -1,4 +1,4 @@
-// The harness killed at random moments: no finished cell is lost, none is repeated.
+// The harness is killed at random moments: no finished cell is lost, none is repeated.
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>

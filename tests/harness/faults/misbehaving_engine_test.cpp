@@ -1,4 +1,5 @@
-// Each way an engine can go wrong ends its cell in the state of its name, and the sweep goes on to the cell after it.
+// Each way in which an engine can fail ends its cell in the state of that name, and the sweep continues with the next
+// cell.
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -87,7 +88,7 @@ TEST_F(Faults, AHangingEngineTimesOut) {
   EXPECT_EQ(end.exit_code, 4);
   const auto found = by_seed(stored());
   EXPECT_EQ(found.at(seed(Fake::hang)).state, AttemptState::timed_out);
-  // How the cell after it ends depends on the speed of this machine.
+  // The result of the cell after it depends on the speed of this machine.
   EXPECT_TRUE(found.contains(seed(Fake::first_ok)));
 }
 
@@ -116,7 +117,7 @@ TEST_F(Faults, OneRankOfTwoThatDiesEndsItsCell) {
   EXPECT_EQ(found.at(seed(Fake::first_ok)).state, AttemptState::ok);
 }
 
-// The rank that hangs interrupts the sweep, as a person would who sees that nothing goes on.
+// The rank that hangs interrupts the sweep, as a user would who sees no progress.
 TEST_F(Faults, OneRankOfTwoThatHangsIsEndedWithItsCell) {
   if (!find_mpirun()) GTEST_SKIP() << "no mpirun in PATH";
   write_matrix({seed(Fake::hang)}, "  fsdp: 2\n");
@@ -150,7 +151,7 @@ TEST_F(Faults, AnEngineThatRemovesOrReplacesItsFolderHasCrashed) {
   }
 }
 
-// An engine of any revision runs here: what it can read of its environment holds no address and no token.
+// An engine of any revision may run here: the environment that it sees contains no address and no token.
 TEST_F(Faults, AnEngineSeesNothingOfTheWebhook) {
   write_matrix({seed(Fake::first_ok)});
   write_text(scratch_ / "engine.sh",

@@ -1,7 +1,7 @@
-// For every metric that may turn a verdict red: a fault in the real engine that makes it worse must, and its absence,
-// an improvement, must not. By the built perfbench, in real processes; the faults are large, that of a pipeline's
-// few messages several turns of a scheduler, so that what a loaded test machine adds to the times of a run does not
-// matter: spoiled pairs are kept.
+// For every metric that can turn a verdict red: a fault in the real engine that makes it worse must do so, and the
+// removal of the fault, an improvement, must not. Uses the built perfbench and real processes. The faults are large
+// (that of a pipeline's few messages takes several time slices of the scheduler), so that the load of a test machine
+// does not matter: spoiled pairs are kept.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,10 +23,10 @@ using testing::HasSubstr;
 struct Mutation {
   const char* fault;
   std::vector<std::string> metrics;
-  const char* settings;  // of the matrix, beyond those of all
+  const char* settings;  // of the matrix, in addition to those of all
   const char* model = "gpt-mini";
 };
-// What the test is called in lists and logs.
+// The name of the test in lists and logs.
 void PrintTo(const Mutation& mutation, std::ostream* out) {
   *out << mutation.fault << mutation.settings;
 }
@@ -52,7 +52,7 @@ const std::vector<Mutation>& mutations() {
   return all;
 }
 
-// A model that has learnt nothing takes the shorter answer, "no", which is right of two thirds.
+// An untrained model chooses the shorter answer, "no", which is right for two thirds.
 constexpr const char* kQuestions =
     "{\"passage\": \"A cat is an animal.\", \"question\": \"is a cat a plant\", \"answer\": false}\n"
     "{\"passage\": \"Ice is cold.\", \"question\": \"is ice warm\", \"answer\": false}\n"
@@ -108,7 +108,7 @@ TEST_P(EngineMutation, WorseIsRedAndBetterIsNot) {
   EXPECT_EQ(worse.exit_code, 1) << worse.output << worse.error_output;
   for (const auto& metric : GetParam().metrics)
     EXPECT_THAT(worse.output, testing::ContainsRegex("[|] " + metric + " *[|] REGRESSED *[|]"));
-  // On a busy machine so few pairs may leave open whether it is an improvement.
+  // On a busy machine, so few pairs may not be enough to decide whether it is an improvement.
   const auto better = compare(fault, "current", "4");
   EXPECT_NE(better.exit_code, 1) << better.output << better.error_output;
   EXPECT_THAT(better.output, testing::Not(testing::HasSubstr("REGRESSED")));
@@ -139,8 +139,8 @@ TEST(Mutations, AFaultThatThereIsNotIsRefusedBeforeAnythingRuns) {
 }
 
 TEST(Mutations, CoverEveryMetricThatHasADirection) {
-  // Computed from the step time where they are shown; the loss of one step; facts about the noise of a run; what files
-  // of checkpoints take, between steps, where no fault is.
+  // Metrics without a fault: those that are computed from the step time where they are shown; the loss of one step;
+  // facts about the noise of a run; and the cost of checkpoint files, which is between steps, where no fault acts.
   const std::vector<std::string_view> others{
       "mfu_fraction",          "hfu_fraction",   "estimated_days",     "loss",
       "probe_spread_fraction", "still_changing", "checkpoint_stall_s", "checkpoint_save_time_s",

@@ -1,5 +1,5 @@
-// The real engine with and without a profile, on a clock that its own work turns, so that equal steps take equally
-// long: the statistics of both are of the same steps, less those that were traced.
+// The real engine with and without a profile, on a clock that counts its own work, so that equal steps take equally
+// long. The statistics of both cover the same steps, without those that were traced.
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// What `--resume` means for the sweep as a whole.
+// The effect of `--resume` on the sweep as a whole.
 #include <csignal>
 #include <set>
 #include <tuple>
@@ -30,7 +30,7 @@ TEST_F(Faults, AResumedSweepIsOneSweepWithOneTable) {
   EXPECT_EQ(stored().size(), 5U) << "without --resume every cell once more, as another sweep";
 }
 
-// Ctrl-C is not the worst: here perfbench is killed in its first cell, and no attempt says what it was asked for.
+// Worse than Ctrl-C: perfbench is killed in its first cell, and no attempt records the request.
 TEST_F(Faults, AResumedSweepHasTheOptionsThatItWasBegunWith) {
   const auto first = static_cast<std::int64_t>(Fake::first_ok);
   write_matrix({first, first + 1, first + 2});
@@ -73,7 +73,7 @@ TEST_F(Faults, ARepeatedSweepThatWasCutOffGoesOnWhereItStopped) {
   const auto first = static_cast<std::int64_t>(Fake::first_ok);
   write_matrix({first, first + 1});
   ASSERT_EQ(sweep().exit_code, 0);
-  // The second cell is interrupted in its first round: three attempts of it are missing, and two of the first.
+  // The second cell is interrupted in its first round: three of its attempts are missing, and two of the first cell's.
   write_matrix({first, static_cast<std::int64_t>(Fake::hang)});
   EXPECT_EQ(run_process(interrupted_by_its_engine(sweep_request({"--repeats", "3"}))).exit_code, 4);
   ASSERT_EQ(stored().size(), 4U);

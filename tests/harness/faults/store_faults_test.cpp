@@ -1,4 +1,4 @@
-// A database that cannot be written, two sweeps at once, a full disk.
+// A database that cannot be written, two concurrent sweeps, a full disk.
 #include <sys/mount.h>
 #include <unistd.h>
 
@@ -42,7 +42,7 @@ TEST_F(Faults, TwoSweepsIntoOneDatabaseLoseNothing) {
   for (const auto& [run, numbers] : attempts) EXPECT_EQ(numbers.size(), 2U) << run;
 }
 
-// In two containers both would be of process 1.
+// In two containers both could have process id 1.
 TEST_F(Faults, TheIdOfASweepHoldsMoreThanASecondAndAProcessNumber) {
   write_matrix({kFirstOk});
   ASSERT_EQ(sweep().exit_code, 0);

@@ -1,4 +1,5 @@
-// Progress that nobody can read ends nothing; a table that cannot be written is an error, said after all is recorded.
+// Progress output that nobody can read stops nothing; a table that cannot be written is an error, reported after
+// everything is recorded.
 #include <filesystem>
 
 #include "tests/harness/faults/fault_fixture.h"
@@ -54,7 +55,7 @@ TEST_F(UnwritableOutput, WhatTheSweepSaysNeverGetsIntoAFileThatTookTheNumberOfAC
   expect_all_stored();
 }
 
-// The signal of such a limit would end perfbench without a word.
+// The signal of such a limit would end perfbench without a message.
 TEST_F(UnwritableOutput, ALimitOnTheSizeOfFilesIsAnErrorOfTheWrite) {
   auto request = sweep_request();
   request.largest_file_bytes = 8192;
@@ -111,7 +112,7 @@ TEST_F(UnwritableOutput, AComparisonIsMadeToItsEnd) {
   EXPECT_EQ(finished.integer(0), 1);
 }
 
-// What a child does when its reader leaves is its own affair: `yes` must end, and not spin.
+// A child handles a reader that leaves in its own way: `yes` must end, and not spin.
 TEST_F(UnwritableOutput, TheEngineGetsBackWhatPerfbenchIgnores) {
   write_text(scratch_ / "engine", "#!/bin/sh\ngrep SigIgn /proc/self/status >signals\nexec " +
                                       std::string(PERFBENCH_FAKE_ENGINE) + " \"$@\"\n");

@@ -23,7 +23,7 @@ Alert in_state(std::vector<AlertState> path) {
   return alert;
 }
 
-// The whole table, written down a second time: 6 x 6, 'x' where a change is allowed.
+// The whole table, written a second time: 6 x 6, 'x' for an allowed change.
 TEST(AlertTransition, IsAllowedWhereTheTableSaysAndNowhereElse) {
   const std::pair<S, const char*> table[] = {// from               open ack fixed wont env inv
                                              {S::open, ".xxxxx"},        {S::acknowledged, "x.xxxx"},
@@ -80,7 +80,7 @@ TEST(PlaceFinding, OfALiveAlertContinuesIt) {
   }
 }
 
-// Fixed on the 12th at noon: the night of the 12th was before, the night of the 13th after it.
+// Fixed on the 12th at noon: the night of the 12th was before it, the night of the 13th after it.
 TEST(PlaceFinding, SeenAfterTheFixComesBackAndRefersToIt) {
   auto finding = example_finding();
   finding.seen_utc = example_night(12).started_utc;
@@ -93,7 +93,7 @@ TEST(PlaceFinding, SeenAfterTheFixComesBackAndRefersToIt) {
 
 TEST(PlaceFinding, JudgedOnceStaysSilentUntilAnotherShift) {
   for (const auto state : {S::wont_fix, S::environment, S::invalid}) {
-    auto same = example_finding("model=a", 11);  // the estimate of the first night has wandered
+    auto same = example_finding("model=a", 11);  // the estimate of the first night has moved
     same.seen_utc = example_night(20).started_utc;
     EXPECT_EQ(place_finding({in_state({state})}, same).meaning, FindingMeaning::known);
     EXPECT_EQ(place_finding({in_state({state})}, example_finding("model=a", 14)).meaning, FindingMeaning::opens);
@@ -114,7 +114,7 @@ Finding second_shift(int last_good) {
   return out;
 }
 
-// Known since the 10th and not mended: pairs of two engines that both have it find another 3 %.
+// Known since the 10th and not repaired: pairs of two engines that both have it find another 3 %.
 TEST(PlaceFinding, ASecondShiftOfALiveAlertIsAnAlertOfItsOwn) {
   for (const auto& alert : {in_state({}), in_state({S::acknowledged}), in_state({S::wont_fix})}) {
     EXPECT_EQ(place_finding({alert}, second_shift(30)).meaning, FindingMeaning::opens);
@@ -125,7 +125,7 @@ TEST(PlaceFinding, ASecondShiftOfALiveAlertIsAnAlertOfItsOwn) {
   EXPECT_EQ(place_finding({in_state({})}, second_shift(9)).meaning, FindingMeaning::continues);
 }
 
-// No pairs say that a vanished cell, or a machine that changed, changed again.
+// Pairs cannot show that a vanished cell, or a machine that changed, changed again.
 TEST(PlaceFinding, WhatNoPairsConfirmedIsNoSecondShift) {
   for (const auto kind : {FindingKind::vanished_cell, FindingKind::environment}) {
     auto known = in_state({});
@@ -195,7 +195,7 @@ TEST(VerdictsOfAlerts, AnOpenOneIsRedAndAnAcknowledgedOneUndecided) {
   EXPECT_THAT(verdicts_of(std::vector{vanished}), ElementsAre(Verdict::regressed));
 }
 
-// Known are +5 %: 0.0488 in logs, so that what is surely beyond 0.0976, +10.25 %, is more than twice as much.
+// The known shift is +5 %, 0.0488 in logs. A shift surely beyond 0.0976, +10.25 %, is more than twice as large.
 TEST(PlaceFinding, FarWorseThanWhatIsKnownOpensWhateverBecameOfThat) {
   auto worse = example_finding("model=a", 11);
   worse.ratio = 1.30;
@@ -262,7 +262,7 @@ TEST(GroupByRange, PutsEqualRangesTogetherAndTheEnvironmentApart) {
     for (const auto& alert : group.alerts) out.push_back(alert.alert_id);
     return out;
   };
-  EXPECT_THAT(ids(groups[1]), ElementsAre("b", "a", "c"));  // the improvement last, however large
+  EXPECT_THAT(ids(groups[1]), ElementsAre("b", "a", "c"));  // the improvement last, whatever its size
   EXPECT_FALSE(groups[1].environment);
   EXPECT_THAT(ids(groups[2]), ElementsAre("d"));
   EXPECT_TRUE(groups[2].environment);

@@ -36,7 +36,7 @@ TEST(PairOrder, IsBalancedInEveryFourAndRandomFromTheSeedAlone) {
   for (const auto& [order, count] : orders) EXPECT_NEAR(static_cast<double>(count), 100, 37) << order;
   std::size_t equal = 0;
   for (std::size_t place = 1; place <= 1000; ++place) equal += first_side(7, 3, place) == first_side(8, 3, place);
-  // Orders of two seeds agree in half of all places; 4 * sqrt(1000 / 4) = 63, and the balance only lessens it.
+  // Orders of two seeds agree in half of all places; 4 * sqrt(1000 / 4) = 63, and the balance only reduces it.
   EXPECT_NEAR(static_cast<double>(equal), 500, 63) << "another seed has another order";
 }
 
@@ -86,7 +86,7 @@ TEST_F(SpoiledPair, OfAMachineAtTwoSpeedsIsOne) {
   EXPECT_EQ(why(), slower);
 }
 
-// Both were hit by the same.
+// Both runs were disturbed in the same way.
 TEST_F(SpoiledPair, OfRunsThatTookTurnsIsOneOnlyWhereARunDidNotEndWell) {
   pair_.in_turns = true;
   pair_.a.load = pair_.b.load = {.steal_fraction = 0.5, .foreign_fraction = 0.5};
@@ -98,11 +98,11 @@ TEST_F(SpoiledPair, OfRunsThatTookTurnsIsOneOnlyWhereARunDidNotEndWell) {
   EXPECT_EQ(why(), "B crashed: signal 11");
 }
 
-// Their medians say that B is twice as slow, their turns that it is 10 % slower.
-// Eight of one side is the fewest that the sign test tells from chance at 0.01: 2 / 2^8 = 0.0078.
+// By their medians B is twice as slow, by their turns 10 % slower. Eight of one side is the smallest number that the
+// sign test distinguishes from chance at 0.01: 2 / 2^8 = 0.0078.
 class OneSidedDiscards : public testing::Test {
  protected:
-  // Four pairs of equal runs, and before them those that were discarded: for A's run, for B's, for both.
+  // Four pairs of equal runs, preceded by the discarded ones: because of A's run, of B's, of both.
   static CellVerdict verdict(std::size_t of_a, std::size_t of_b, std::size_t of_both, const SideRun& spoiled) {
     std::vector<ExecutedPair> pairs;
     const auto add = [&](SideRun a, SideRun b) {
@@ -184,7 +184,7 @@ TEST(CellVerdict, OfPairsInTurnsHoldsTheStepTimesTogetherTurnByTurn) {
 
 class PairsInTurns : public testing::Test {
  protected:
-  // Eight pairs that show no difference, of sides that were watched for a second a pair each.
+  // Eight pairs that show no difference, whose sides were watched for one second in each pair.
   static std::vector<ExecutedPair> pairs(double a_cpu_s, double b_cpu_s) {
     std::vector<ExecutedPair> out;
     MadeUpNoise noise(3);
@@ -262,7 +262,7 @@ TEST(CellVerdict, SaysThatTheStepsOfASideGrewDuringItsRuns) {
               testing::ElementsAre("B: its steps became 32.0 % slower during a run; longer runs differ otherwise"));
 }
 
-// At four pairs it is the same; the twelve that follow for another metric say that it is slower.
+// At four pairs it is the same; the twelve that follow because of another metric say that it is slower.
 TEST(CellVerdict, KeepsWhatTheFirstLookCameToThatDecided) {
   std::vector<ExecutedPair> pairs;
   MadeUpNoise noise(5);
@@ -303,7 +303,7 @@ TEST(ExactMetric, IsTheSameOrNotWithoutATest) {
   EXPECT_FALSE(found->p.has_value());
 }
 
-// No ratio says so.
+// No ratio can show it.
 TEST(ExactMetric, ThatIsZeroOnOneSideAloneIsDecided) {
   auto rule = metric_rules({"eval_accuracy"}, {}).front();
   const auto lost = decide_exact({0.0, 0.0}, {0.5, 0.5}, decision_rule(rule), Exactness::repeated);
@@ -323,7 +323,7 @@ TEST(ExactMetric, ThatIsZeroOnOneSideAloneIsDecided) {
   EXPECT_EQ(decision_about(judge_cell("c", pointers_to(pairs), ab_rule), "eval_accuracy").verdict, Verdict::regressed);
 }
 
-// A run that evaluates nothing is judged by what it has, unless what it has not was asked for.
+// A run that evaluates nothing is judged by the metrics that it has, unless others were requested.
 TEST(ExactMetric, OfAnEvaluationIsJudgedWhereThereWasOne) {
   std::vector<ExecutedPair> pairs;
   for (std::size_t i = 1; i <= 4; ++i) pairs.push_back(made_up_pair(i, made_up_run(1), made_up_run(1)));
@@ -378,7 +378,7 @@ TEST(FailingSide, OfBAloneIsARegressionAndOfALeavesNothingToCompare) {
     EXPECT_EQ(cell.whole->reason, VerdictReason::side_failed);
     return cell.whole->verdict;
   };
-  // Fisher's p of 5 of 5 against none is 0.0079 and of 6 of 6 0.0022; the level is 0.005.
+  // Fisher's p for 5 of 5 against none is 0.0079 and for 6 of 6 it is 0.0022; the level is 0.005.
   EXPECT_EQ(verdict(5, made_up_run(1), crashed_run()), std::nullopt);
   EXPECT_EQ(verdict(6, made_up_run(1), crashed_run()), Verdict::regressed);
   EXPECT_EQ(verdict(2, crashed_run(), made_up_run(1)), std::nullopt);
@@ -386,9 +386,9 @@ TEST(FailingSide, OfBAloneIsARegressionAndOfALeavesNothingToCompare) {
   EXPECT_EQ(verdict(3, crashed_run(), crashed_run()), Verdict::not_comparable);
 }
 
-// Each run of either side fails with the same chance: what a comparison of up to 16 good pairs says of 400 such cells
-// at each chance. One in a hundred is the level, and of 400 that are wrong with 0.01, 4, more than 12 come once in 5000
-// times (Poisson).
+// Each run of either side fails with the same probability. Counts the verdicts of 400 such cells, each compared with up
+// to 16 good pairs, for several probabilities. The level is one in a hundred; with 0.01, 4 of 400 are wrong on average,
+// and more than 12 occur once in 5000 times (Poisson).
 TEST(FailingSide, ThatFailsAsOftenAsTheOtherIsNoRegression) {
   MadeUpNoise noise(11);
   auto rule = made_up_rule(16);
@@ -427,7 +427,7 @@ TEST(FailingSide, ThatDivergesIsTheSameAndBothAreNamed) {
     return judge_cell("c", pointers_to(pairs), made_up_rule(16)).whole.value();
   };
   EXPECT_EQ(whole(failing_pairs(made_up_run(1), diverged, 6)).verdict, Verdict::regressed);
-  auto with_times = diverged;  // which its engine wrote all the same
+  auto with_times = diverged;  // its engine wrote them all the same
   with_times.metrics["step_time_s"] = 1;
   const auto pairs = failing_pairs(with_times, with_times);
   EXPECT_THAT(judge_cell("c", pointers_to(pairs), made_up_rule(16)).metrics, IsEmpty()) << "the cell says it all";

@@ -1,5 +1,5 @@
-// Runs of one session against runs of another: what is decided by how far sessions differ, and what is said where that
-// is not known.
+// Compares runs of one session with runs of another: the difference between sessions decides, and a message says so if
+// it is unknown.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ Sample session(const std::string& id, double middle) {
   return out;
 }
 
-// So many other sessions of five runs, `apart` above and below a level of 1 in turns.
+// `count` other sessions of five runs each, alternately `apart` above and below a level of 1.
 std::vector<SessionLevel> others(std::size_t count, double apart, const std::string& machine = "m1") {
   std::vector<SessionLevel> out;
   for (std::size_t i = 0; i < count; ++i) {
@@ -57,9 +57,9 @@ TEST(BetweenSessions, IsDecidedFromFiveOtherSessionsOn) {
   EXPECT_THAT(decided(5).detail, HasSubstr("; 5 other sessions of this cell deviate by 1.1 %"));
 }
 
-// The same runs, 5 % slower, each within 0.2 % of its session: what other sessions do decides. Levels 0.2 % above and
-// below deviate by 0.22 %, so that the difference is 0.049 / (0.0022 * sqrt(2)) = 16 standard errors away; levels 3 %
-// above and below by 3.3 %: one.
+// The same runs, 5 % slower, each within 0.2 % of its session: the other sessions decide. If their levels are 0.2 %
+// above and below, they deviate by 0.22 %, and the difference is 0.049 / (0.0022 * sqrt(2)) = 16 standard errors. At 3
+// % above and below they deviate by 3.3 %, and it is one standard error.
 TEST(BetweenSessions, TheSessionsAndNotTheRunsSayWhatIsFar) {
   const auto judged = [](double apart) {
     return decide_between_sessions(session("now", 1.05), session("then", 1.0), {}, others(6, apart));
@@ -91,7 +91,7 @@ std::vector<SessionLevel> on_days(std::vector<SessionLevel> levels, const std::v
   return levels;
 }
 
-// Five sessions of one day are within 0.2 % of each other, and vouch for that day alone.
+// Five sessions of one day are within 0.2 % of each other, and vouch only for that day.
 TEST(BetweenSessions, SessionsOfOneDayCountOnce) {
   const auto judged = [](const std::vector<std::int64_t>& days) {
     return decide_between_sessions(on_day(session("now", 1.05), 8), on_day(session("then", 1.0), 2), {},
@@ -105,7 +105,7 @@ TEST(BetweenSessions, SessionsOfOneDayCountOnce) {
   EXPECT_EQ(judged({2, 3, 4, 5, 6, 6}).sessions, 5U);
 }
 
-// The newest of a day is its level: 1 % up, where the older one was 1 % down.
+// The newest session of a day sets its level: 1 % up, while the older one was 1 % down.
 TEST(BetweenSessions, OfADayTheNewestSessionCounts) {
   auto known = on_days(others(6, 0.01), {1, 2, 3, 4, 5, 5});
   const auto spread = session_spread(known, {}, {});
@@ -115,7 +115,7 @@ TEST(BetweenSessions, OfADayTheNewestSessionCounts) {
   EXPECT_DOUBLE_EQ(spread.deviation, session_spread(known, {}, {}).deviation);
 }
 
-// Six days from the 10th to the 15th are as far apart as the ends of seven: 5 * 7 / 5.
+// Six days from the 10th to the 15th cover as much as seven days: 5 * 7 / 5.
 TEST(BetweenSessions, WhatIsKnownHasToReachAsFarAsTheSidesAreApart) {
   const auto judged = [](std::int64_t apart) {
     return decide_between_sessions(on_day(session("now", 1.05), 9 + apart), on_day(session("then", 1.0), 9), {},
@@ -140,8 +140,8 @@ TEST(BetweenSessions, SidesOfUnknownDaysAreNotTooFarApart) {
       Verdict::regressed);
 }
 
-// `--baseline run:ID` is all runs of the store: the newest eight are the baseline, and the sessions of the others are
-// not compared.
+// `--baseline run:ID` selects all runs of the store: the newest eight are the baseline, and the sessions of the others
+// are not compared.
 TEST(BetweenSessions, OlderRunsOfABaselineThatAreNotInItsMeanTellHowFarSessionsDiffer) {
   Sample all;
   std::vector<SessionLevel> known;
@@ -164,7 +164,7 @@ TEST(BetweenSessions, RunsOfOneSessionCouldHaveChangedPlaces) {
   EXPECT_FALSE(d.sessions);
 }
 
-// Runs without a sweep are of a session that nobody else is of, be a sweep named as it may.
+// Runs without a sweep form a session of their own, whatever the sweeps are named.
 TEST(BetweenSessions, RunsWithoutASweepAreOfNoOtherSideSession) {
   for (const auto* name : {"", "baseline", "current"}) {
     const auto d = decide_between_sessions(session("", 1.2), session(name, 1.0), {}, {});
@@ -172,7 +172,7 @@ TEST(BetweenSessions, RunsWithoutASweepAreOfNoOtherSideSession) {
   }
 }
 
-// 4.2 % apart with sessions that deviate by 0.22 %: found, but not where the machine's own speed may be 4 % of it.
+// 4.2 % apart with sessions that deviate by 0.22 %: found, but not if the machine's own speed may explain 4 % of it.
 TEST(BetweenSessions, AProbeThatMovedWidensTheIntervalBothWays) {
   auto current = session("now", 1.042);
   auto baseline = session("then", 1.0);
@@ -189,7 +189,7 @@ TEST(BetweenSessions, AProbeThatMovedWidensTheIntervalBothWays) {
   }
 }
 
-// With more runs a session than the sides have, how far runs of a session differ has to be known too.
+// If the known sessions have more runs than the sides, the deviation of runs within a session must be known too.
 TEST(BetweenSessions, OfOneRunASideNeedSessionsOfOneRun) {
   const Sample now{.values = {1.2}, .sessions = {"now"}};
   const Sample then{.values = {1.0}, .sessions = {"then"}};
@@ -237,7 +237,7 @@ TEST(CompareWithSessions, WhereNothingIsKnownNamesTheCommandThatDecides) {
   EXPECT_EQ(overall(verdicts_of(found)), Verdict::inconclusive);
 }
 
-// As the store dates attempts and nights.
+// With dates in the form of the store's attempts and nights.
 TEST(CompareWithSessions, SidesFartherApartThanWhatIsKnownAreSentToPairs) {
   auto now = cell("a=1", session("now", 1.2));
   auto then = cell("a=1", session("then", 1.0));
@@ -268,7 +268,7 @@ TEST(CompareWithSessions, WhatTwoMachinesDifferByIsNotKnownFromOne) {
   EXPECT_EQ(found[0].decision.reason, VerdictReason::sessions_unknown);
 }
 
-// The same bytes and the same loss come out of every session.
+// Every session produces the same bytes and the same loss.
 TEST(CompareWithSessions, AmountsThatNoSessionChangesAreDecidedFromTheRunsAlone) {
   const RunBaseline baseline{.scope = "b", .cells = {cell("a=1", session("then", 1.0))}};
   for (const auto* metric : {"peak_memory_bytes", "final_loss"}) {
@@ -278,8 +278,8 @@ TEST(CompareWithSessions, AmountsThatNoSessionChangesAreDecidedFromTheRunsAlone)
   }
 }
 
-// Twelve cells, all 3 % slower for the machine's sake, each cell's runs within 0.2 %: exchangeable runs would name
-// twelve regressions. Sessions of all cells were up to 3 % up and down before.
+// Twelve cells, all 3 % slower because of the machine, each cell's runs within 0.2 %: exchangeable runs would give
+// twelve regressions. Earlier sessions of all cells were up to 3 % up and down.
 TEST(CompareWithSessions, AShiftThatAllCellsHaveInCommonRegressesNone) {
   std::vector<CellRuns> current;
   RunBaseline baseline{.scope = "b", .cells = {}};

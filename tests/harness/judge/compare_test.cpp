@@ -95,7 +95,7 @@ struct History {
   std::vector<CellRuns> cells(const std::string& selection) {
     return group_by_subject(load_attempts(db, parse_selection(selection)));
   }
-  // Six other sessions of the cell in `of`, 0.2 % above and below 0.5 s in turns.
+  // Six other sessions of the cell in `of`, alternately 0.2 % above and below 0.5 s.
   SessionLevels quiet(const std::vector<CellRuns>& of) {
     SessionLevels out;
     for (int i = 0; i < 6; ++i) {
@@ -181,7 +181,7 @@ TEST(Compare, LeavesWhatIsCurrentOutOfTheBaseline) {
   baseline[0].attempts.pop_back();
   auto found = compare_with_runs(current, {.scope = "b", .cells = baseline}, "step_time_s");
   EXPECT_EQ(found[0].decision.reason, VerdictReason::same_runs);
-  // Beside runs of another day, only those count.
+  // If there are runs of another day, only those count.
   found =
       compare_with_runs(current, {.scope = "b", .cells = history.cells("all")}, "step_time_s", history.quiet(current));
   EXPECT_EQ(found[0].decision.verdict, Verdict::improved);

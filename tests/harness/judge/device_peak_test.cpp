@@ -34,7 +34,7 @@ TEST(DevicePeak, OfAGpuIsThatOfItsKindAndNeverTheCpus) {
   const auto peak = [](const std::string& hardware, const std::string& gpu) {
     return device_peak_flops_per_s(attempt_on(spec::Device::cuda, hardware, gpu), known());
   };
-  EXPECT_EQ(peak("h100", "NVIDIA H200"), 989e12);  // what the run names counts
+  EXPECT_EQ(peak("h100", "NVIDIA H200"), 989e12);  // the hardware that the run names counts
   EXPECT_EQ(peak("host", "NVIDIA H100 80GB HBM3"), 989e12);
   EXPECT_EQ(peak("host", "NVIDIA X"), std::nullopt);
   EXPECT_EQ(peak("host", ""), std::nullopt);

@@ -62,7 +62,8 @@ TEST(Diagnosis, EachTroubleIsFoundAndComesWithItsConsequence) {
        [](MachineFacts& f) { f.engine.reset(), f.engine_error = "no such file"; }},
       {"engine", ObservationState::warn, "Debug build", [](MachineFacts& f) { f.engine->build_type = "Debug"; }},
       {"engine", ObservationState::warn, "changed tree", [](MachineFacts& f) { f.engine->git_dirty = true; }},
-      {"noise probe", ObservationState::warn, "50.0 %",  // nine tenths of the way from 100 to 150, of a median of 100
+      {"noise probe", ObservationState::warn,
+       "50.0 %",  // nine tenths of the way from 100 to 150, relative to a median of 100
        [](MachineFacts& f) {
          f.probe_ns = {100, 100, 100, 150, 150};
        }},
@@ -81,7 +82,7 @@ TEST(Diagnosis, EachTroubleIsFoundAndComesWithItsConsequence) {
          f.cpu_quota = 2.5;
          f.engine->cores_allowed = 2;
        }},
-      {"cores", ObservationState::warn, "2 of 8",  // by affinity, of which the quota leaves all
+      {"cores", ObservationState::warn, "2 of 8",  // by affinity; the quota does not reduce it
        [](MachineFacts& f) {
          f.cpu_quota = 4;
          f.engine->cores_allowed = 2;
@@ -143,7 +144,7 @@ class CpuActivityOfFiles : public testing::Test {
     fs::create_directories((root_ / path).parent_path());
     std::ofstream(root_ / path) << text;
   }
-  // `used` ticks of user time, of a process whose name is written to confuse.
+  // `used` ticks of user time, in a process whose name is meant to confuse.
   void put_process(int pid, const std::string& name, int used) {
     put("proc/" + std::to_string(pid) + "/stat",
         std::to_string(pid) + " (" + name + ") S 1 1 1 0 -1 0 0 0 0 0 " + std::to_string(used) + " 5 0 0 20 0 1 0");

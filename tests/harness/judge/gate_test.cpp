@@ -1,4 +1,4 @@
-// Several metrics, machines and cells in one comparison, and what the ledger asks for afterwards.
+// Several metrics, machines and cells in one comparison, and the requests of the ledger afterwards.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ std::shared_ptr<const StoredEnvironment> gate_machine(const std::string& name) {
   return std::make_shared<const StoredEnvironment>(out);
 }
 
-// Runs of one cell with these step times on one machine; keys count on from `first_key`.
+// Runs of one cell with these step times on one machine; keys count up from `first_key`.
 CellRuns runs(const std::string& run_id, const std::vector<double>& step_s, std::int64_t first_key,
               const std::string& on = "m1") {
   CellRuns out{.matrix = "m", .label = run_id, .run_id = run_id, .attempts = {}};
@@ -43,7 +43,8 @@ CellRuns runs(const std::string& run_id, const std::vector<double>& step_s, std:
 const std::vector<double> kBase{1.00, 1.001, 0.999, 1.002, 0.998, 1.0};
 const std::vector<double> kSlower{1.10, 1.101, 1.099, 1.102, 1.098, 1.1};
 
-// Six sessions of run "a" on these machines, 0.2 % above and below 1 s in turns: the runs above are of none of them.
+// Six sessions of run "a" on these machines, alternately 0.2 % above and below 1 s; none of the runs above belongs to
+// them.
 SessionLevels quiet_sessions(const std::vector<std::string>& machines) {
   SessionLevels out;
   for (const auto& name : machines) {
@@ -67,7 +68,7 @@ TEST(SplitByMachine, KeepsNumbersOfTwoMachinesApart) {
   const auto split = split_by_machine({cell});
   ASSERT_THAT(split, SizeIs(2));
   EXPECT_EQ(split[0].machine(), "m1");
-  EXPECT_THAT(split[0].attempts, SizeIs(7));  // with the one of an unknown machine
+  EXPECT_THAT(split[0].attempts, SizeIs(7));  // including the one of an unknown machine
   EXPECT_EQ(split[1].machine(), "m2");
   EXPECT_THAT(split[1].attempts, SizeIs(6));
 }
@@ -83,7 +84,7 @@ TEST(CompareWithRuns, HoldsEachMachineAgainstItself) {
   EXPECT_EQ(found[1].machine, "m2");
 }
 
-// The same cell on another processor, at 1.5 times the time: nobody knows what the code did to it.
+// The same cell on another processor, at 1.5 times the time: the effect of the code is unknown.
 TEST(CompareWithRuns, ACellOfTheBaselineThatCannotBeComparedIsUndecided) {
   auto moved = runs("b", {1.5, 1.5}, 10);
   for (auto& attempt : moved.attempts) {
@@ -202,7 +203,7 @@ TEST(CompareWithRuns, OfASideThatDivergedBeforeItIsSaidAndNothingIsBlamed) {
             "nothing in the baseline: no run of it is ok: diverged: the loss became NaN at step 3");
 }
 
-// A sweep that was resumed with a mended engine holds both.
+// A sweep that was resumed with a repaired engine has both.
 TEST(CompareWithRuns, ACellThatDivergedAndIsMendedIsComparedAndItIsNoted) {
   auto cell = diverged(runs("a", {1.0}, 1));
   const auto fresh = runs("a", kBase, 10);
@@ -249,7 +250,7 @@ CellComparison with_p(double p, Verdict verdict = Verdict::regressed) {
 // Sorted p: .0001, .004, .008, .5 of 4: adjusted .0004, .008, .0107, .5 (p m / rank).
 TEST(ControlFalseDiscoveries, TakesBackWhatIsNotSignificantAmongAll) {
   std::vector<CellComparison> all{with_p(0.008), with_p(0.0001), with_p(0.5, Verdict::same), with_p(0.004)};
-  all.push_back({});  // too few runs: has no p and counts for nothing
+  all.push_back({});  // too few runs: has no p and does not count
   control_false_discoveries(tested_decisions(all), 0.01);
   EXPECT_EQ(all[0].decision.verdict, Verdict::inconclusive);
   EXPECT_EQ(all[0].decision.reason, VerdictReason::false_discovery);
@@ -270,7 +271,7 @@ TEST(RuleFor, HasTheMarginsOfAGate) {
   EXPECT_THROW(metric_rule("warmup_steps"), InputError);
 }
 
-// A moved probe spoils a time and not a loss.
+// A probe that moved spoils a time, but not a loss.
 TEST(SampleOf, TakesALossOfANoisyRun) {
   auto cell = runs("a", kBase, 1);
   for (auto& attempt : cell.attempts) attempt.metrics["probe_spread_fraction"] = 0.5;

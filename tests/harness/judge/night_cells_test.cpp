@@ -1,4 +1,4 @@
-// The word that a night has for each of its cells.
+// The state of each cell in a night.
 #include "harness/judge/night_cells.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// What becomes of each kind of finding when the pairs of the night are in.
+// The result for each kind of finding after the pairs of the night.
 #include "harness/judge/night_verdict.h"
 
 #include <gmock/gmock.h>
@@ -106,7 +106,7 @@ TEST(NightVerdict, OfSeriesWithTooFewNightsThePairsDecideAndWhatTheyLeaveOpenIsU
   EXPECT_EQ(overall(verdicts_of({}, {}, {})), Verdict::same);
 }
 
-// Both sides of a pair run with tonight's libraries: that they are equal says nothing of an upgrade.
+// Both sides of a pair run with tonight's libraries, so equal sides say nothing about an upgrade.
 TEST(NightVerdict, WhereLibrariesChangedNothingIsRefuted) {
   const LibraryChanges changes{{{"c", "good"}, "libraries.oneDNN 2.6 -> 3.1"}, {{"same engine", "good"}, "mpi 4 -> 5"}};
   const auto slow = finding(FindingKind::regression);
@@ -131,7 +131,8 @@ TEST(NightVerdict, WhereLibrariesChangedNothingIsRefuted) {
   EXPECT_THAT(weigh_unscreened({slow}, {worse}, {}, {}, changes).worse, SizeIs(1));
 }
 
-// A cell whose step time shifted yesterday and whose memory last week: each is held against its own last good engine.
+// A cell whose step time shifted yesterday and whose memory shifted last week: each is compared with its own last good
+// engine.
 TEST(NightVerdict, TwoShiftsOfACellAreDecidedEachByItsOwnPairs) {
   const auto slow = finding(FindingKind::regression);
   auto fat = finding(FindingKind::memory, "peak_memory_bytes");
@@ -225,7 +226,7 @@ TEST(NightVerdict, VanishedCellsNeedNoPairsAndTheMachineIsNobodysRegression) {
   EXPECT_EQ(overall(verdicts_of(std::vector<NightFinding>{})), Verdict::same);
 }
 
-// The probe runs inside the engine: an engine that keeps the cores busy slows it as well.
+// The probe runs inside the engine: an engine that keeps the cores busy slows the probe as well.
 TEST(NightVerdict, TheProbeAcquitsNoEngineThatPairsShowToBeSlower) {
   const auto slow = weighed(FindingKind::environment, Verdict::regressed);
   EXPECT_EQ(slow.finding.kind, FindingKind::regression);

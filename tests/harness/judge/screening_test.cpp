@@ -37,7 +37,7 @@ TEST(ScreenSeries, FindsAShiftWithItsNightsAndRevisions) {
   EXPECT_NEAR(*finding.ratio, 1.10, 0.02);  // medians of 3 and 37 nights of 1 %: a standard error of 0.7 %
   EXPECT_EQ(finding.series.machine, "m1");
   EXPECT_THAT(finding.detail, HasSubstr("for 3 nights"));
-  ASSERT_THAT(finding.environment, SizeIs(1));  // the commit is of the fingerprint too
+  ASSERT_THAT(finding.environment, SizeIs(1));  // the commit is part of the fingerprint, too
   EXPECT_EQ(finding.environment[0].field, "git_commit");
 }
 
@@ -95,7 +95,7 @@ TEST(ScreenSeries, TheControlHidesNoShiftOfTheCellAlone) {
   EXPECT_EQ(screened[1].state, ScreenState::steady);
 }
 
-// What is the control, its sweep says; a matrix may have any name.
+// The sweep says that it is the control; a matrix may have any name.
 TEST(ScreenSeries, AMatrixMayBeCalledAsTheControlIs) {
   auto series = example_series("c", 40);
   series.matrix = "control";
@@ -134,7 +134,7 @@ TEST(ScreenSeries, WithoutTonightsControlNothingIsSubtracted) {
   const auto series = example_series("c", 40);
   auto control = control_like(series, 2);
   control.nights.pop_back();
-  // The control's own newest night is a day old; that of the series is 24 hours away from it.
+  // The control's own newest night is a day old; it is 24 hours away from that of the series.
   EXPECT_FALSE(screen_series({series, control})[0].control);
 }
 
@@ -151,7 +151,7 @@ TEST(ScreenSeries, OtherFactsOfTheMachineBeginASegment) {
   EXPECT_EQ(screened[0].state, ScreenState::steady);  // not the 30 % between the machines
   ASSERT_THAT(screened[0].changes, SizeIs(1));
   EXPECT_EQ(screened[0].changes[0].night.revision, "rev1040");
-  ASSERT_THAT(screened[0].changes[0].facts, SizeIs(1));  // the commit is no fact of the machine
+  ASSERT_THAT(screened[0].changes[0].facts, SizeIs(1));  // the commit is not a fact of the machine
   EXPECT_EQ(screened[0].changes[0].facts[0].field, "hostname");
   EXPECT_EQ(screened[0].changes[0].facts[0].right, "m2");
   EXPECT_EQ(screened[0].changes[0].of, ChangeOf::machine_class);
@@ -210,8 +210,8 @@ TEST(ScreenSeries, TheNewestNightIsScreenedThoughItIsNoisy) {
   EXPECT_EQ(screen_series({series})[0].state, ScreenState::shifted);
 }
 
-// Of the twenty nights after +3 %: those that are screened where the change leaves the probe calm, and where it does
-// not.
+// Number of reported nights among the twenty after +3 %: once if the change leaves the probe steady, and once if it
+// does not.
 TEST(ScreenSeriesSimulation, AShiftThatUnsettlesTheProbeIsFoundAsACalmOne) {
   const auto nights_found = [](bool noisy) {
     int found = 0;
@@ -228,7 +228,7 @@ TEST(ScreenSeriesSimulation, AShiftThatUnsettlesTheProbeIsFoundAsACalmOne) {
   EXPECT_GE(nights_found(true), calm - 1);
 }
 
-// Of two noisy weeks one night in three is twice as slow, and no night since is calm: that is the probe's noise.
+// In two noisy weeks one night in three is twice as slow, and no night since is steady: that is the noise of the probe.
 TEST(ScreenSeries, NoisyNightsThatAreNotMostOfThoseSinceAreLeftOut) {
   auto series = example_series("c", 60);
   for (std::size_t i = 50; i < 60; i += 3) {
@@ -255,7 +255,7 @@ KnownShift known_shift(const SeriesHistory& series, std::size_t first) {
           .told = "improvement -30.0 %, alert 1a2b3c4d5e6f open"};
 }
 
-// Both levels among the nights before would be noise of a third, in which a fifth is nothing.
+// With both levels, the nights before would have a noise of a third, in which a fifth would be invisible.
 TEST(ScreenSeries, AShiftThatIsKnownHidesNoSecondOne) {
   auto series = example_series("c", 123);
   multiply_from(series, 80, 0.7);
@@ -268,7 +268,7 @@ TEST(ScreenSeries, AShiftThatIsKnownHidesNoSecondOne) {
   EXPECT_NEAR(*screened[0].finding->ratio, 1.2, 0.02);
 }
 
-// The pairs of its night have said it; while its alert is live the series names it.
+// The pairs of its night confirmed it; while its alert is live the series names it.
 TEST(ScreenSeries, AShiftThatIsKnownIsNotFoundAgain) {
   auto series = example_series("c", 85);
   multiply_from(series, 80, 0.7);
@@ -294,7 +294,7 @@ TEST(ScreenSeries, AKnownShiftIsOfItsSeriesAlone) {
   auto of_run = known;
   of_run.series.run_id = std::string(64, 'b');
   auto later = known;
-  later.first_utc = "2026-9999";  // of a night that this one does not know yet
+  later.first_utc = "2026-9999";  // a night that this one does not know yet
   for (const auto& other : {of_cell, of_metric, of_run, later}) {
     const auto screened = screen_series({series}, {other})[0];
     EXPECT_EQ(screened.state, ScreenState::shifted);
@@ -316,8 +316,8 @@ TEST(ScreenSeries, AKnownShiftOfTheMachineIsOfEverySpeedOnIt) {
   EXPECT_EQ(screen_series({series}, {known})[0].state, ScreenState::shifted) << "memory is not the machine's";
 }
 
-// The control stepped by 2 % on the night of the cell's own step. Its noise is its own, and six times the cell's: by
-// the two steps the cell would seem to share all of it.
+// The control stepped by 2 % on the night of the cell's own step. Its noise is independent and six times the cell's:
+// because of the two steps, the cell would seem to share all of it.
 TEST(ScreenSeries, AKnownShiftIsNoPartOfTheControlsShare) {
   for (const unsigned seed : {2U, 3U, 4U, 5U}) {
     auto series = example_series("c", 123, 1, 0.005);
@@ -366,7 +366,7 @@ TEST(ScreenSeries, ANewEngineOfTheControlIsNoChangeOfTheMachine) {
   EXPECT_THAT(screened[1].nights, SizeIs(20));
 }
 
-// Noise of the control's own, six times that of the cell, would hide the cell's shift if it were taken off whole.
+// The control's own noise, six times that of the cell, would hide the cell's shift if it were subtracted completely.
 TEST(ScreenSeries, AControlWhoseNoiseIsItsOwnHidesNothing) {
   for (const unsigned seed : {2U, 3U, 4U, 5U}) {
     auto series = example_series("c", 60, 1, 0.005);
@@ -418,7 +418,7 @@ TEST(ControlDrift, TakesTheSameSweepBeforeTheNearestNightWithinHalfADay) {
   EXPECT_NEAR(*drift.log_of(between), 0.0, 1e-12);
 }
 
-// The probe of the very runs says what the machine did, where no control ran.
+// If no control ran, the probe of the same runs shows the machine's speed.
 TEST(WeighAgainstProbe, AShiftThatTheProbeMadeTooIsTheEnvironment) {
   struct Case {
     double probe_factor;
@@ -499,7 +499,7 @@ TEST(VanishedCells, AreSeenAcrossNightsOfAPartOfTheMatrix) {
   EXPECT_EQ(found[0].last_good.sweep_id, "night-1029");
 }
 
-// Two nodes in one store: a cell that the larger one alone can run does not vanish on the smaller one.
+// Two nodes in one store: a cell that only the larger one can run does not vanish on the smaller one.
 TEST(VanishedCells, AreNotThoseThatAnotherMachineCanRun) {
   auto here = example_series("here", 41);
   auto large = example_series("large", 40);

@@ -1,4 +1,4 @@
-// What the store knows of how far sessions of a cell differ.
+// What the store knows about the differences between sessions of a cell.
 #include "harness/judge/session_levels.h"
 
 #include <gmock/gmock.h>
@@ -44,7 +44,8 @@ class KnownSessionsOf : public testing::Test {
 TEST_F(KnownSessionsOf, AreItsNightsWithTheMachineAndTheRunsThatTheyAreOf) {
   for (const double step_s : {0.4, 0.5, 0.6}) add("m", 1, step_s);
   add("m", 2, 0.7);
-  add("m", 3, 9.0, {0.001, 0.001, 0.002, 0.001, 0.002, 0.001});  // the probe moved: no run of it is compared either
+  add("m", 3, 9.0,
+      {0.001, 0.001, 0.002, 0.001, 0.002, 0.001});  // the probe moved: comparisons do not use such a run, either
   add("m", 4, 0.8);
   const auto known = load().at("step_time_s");
   ASSERT_THAT(known, SizeIs(1));
@@ -60,7 +61,7 @@ TEST_F(KnownSessionsOf, AreItsNightsWithTheMachineAndTheRunsThatTheyAreOf) {
   EXPECT_EQ(levels[2].sweep_id, "m4");
 }
 
-// Whoever measures by hand has sessions as well. A control is another engine, and so is half of a comparison.
+// Measurements by hand have sessions as well. A control uses another engine, and so does half of a comparison.
 TEST_F(KnownSessionsOf, AreWhateverMeasuredTheMatrixForItsOwnSake) {
   int night = 0;
   for (const auto kind : {SweepKind::imported, SweepKind::hand, SweepKind::control, SweepKind::comparison,
@@ -68,7 +69,7 @@ TEST_F(KnownSessionsOf, AreWhateverMeasuredTheMatrixForItsOwnSake) {
     ++night;
     add("m", night, 0.1 * night, {0.001}, kind);
   }
-  ExampleRun outside{.attempt = example_attempt("c", 99)};  // of no session that another run is of
+  ExampleRun outside{.attempt = example_attempt("c", 99)};  // in a session to which no other run belongs
   outside.attempt.sweep_id = "";
   outside.attempt.matrix = "m";
   write_run_directory(scratch_ / "runs" / "outside", outside);

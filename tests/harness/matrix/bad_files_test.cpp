@@ -1,4 +1,4 @@
-// Broken matrices and the message each must give: tests/harness/bad_matrices/expected.txt. PERFBENCH_APPROVE=1 in the
+// Broken matrices and the message for each: tests/harness/bad_matrices/expected.txt. PERFBENCH_APPROVE=1 in the
 // environment rewrites that file.
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 const fs::path kFolder = PERFBENCH_SOURCE_DIR "/tests/harness/bad_matrices";
 
-// The catalog's messages name its folder.
+// Messages of the catalog contain its folder.
 std::string without_source_folder(std::string text) {
   const std::string folder = PERFBENCH_SOURCE_DIR "/";
   for (auto at = text.find(folder); at != std::string::npos; at = text.find(folder)) text.erase(at, folder.size());

@@ -62,7 +62,7 @@ TEST(Expand, MultipliesAxesInWrittenOrderWithTheLastTurningFastest) {
   EXPECT_EQ(expansion.cells[3].run.remat, "full");
 }
 
-// 1600 cells in an include and a block: more than one range of threads, and the last turn of both is not full.
+// 1600 cells in an include and a block: more than one range of threads, and the last batch of both is not full.
 TEST(Expand, ManyCellsKeepTheirOrder) {
   std::string seeds;
   for (int i = 0; i < 800; ++i) seeds += (i == 0 ? "" : ", ") + std::to_string(i);
@@ -80,7 +80,7 @@ TEST(Expand, ManyCellsKeepTheirOrder) {
   EXPECT_THAT(expansion.notices, SizeIs(0)) << "of a rule that some thread did not use";
 }
 
-// Each mistake in a range of its own.
+// Each mistake is in a range of its own.
 TEST(Expand, OfManyCellsTheFirstMistakeIsTold) {
   std::string seeds;
   for (int i = 0; i < 256; ++i) seeds += (i == 0 ? "" : ", ") + std::to_string(i);
@@ -141,7 +141,7 @@ TEST(Expand, TakesAModelWrittenInPlace) {
 
 TEST(Expand, AModelWithChangedFieldsSaysSoInItsName) {
   const auto expansion = expand_text(kBase + "axes: {model.layers: [2, 4]}\n");
-  EXPECT_EQ(expansion.cells.at(0).run.model.name, "tiny-llama");  // 2 is its own value
+  EXPECT_EQ(expansion.cells.at(0).run.model.name, "tiny-llama");  // 2 is the model's own value
   EXPECT_EQ(expansion.cells.at(1).run.model.name, "tiny-llama[layers=4]");
 }
 
@@ -265,7 +265,7 @@ TEST(Expand, EqualCellsAreMergedWithANotice) {
               ElementsAre("the cells 'remat=full' and 'remat=full steps=10' are the same run; it is executed once"));
 }
 
-// Half a sequence is no batch, so the first cell is left with the batch of the last.
+// Half a sequence is not a valid batch, so the first cell would be left with the batch of the last one.
 TEST(Expand, ACellThatCanRunIsNotLostToOneThatCannot) {
   const auto expansion = expand_text(
       "name: m\ndefaults: {model: tiny-gpt, seq_len: 32}\naxes: {tp: [1, 2], batch_per_device: ['1/2', 1]}\n");
@@ -286,7 +286,7 @@ TEST(Expand, SaysThatARuleMatchesNoCell) {
   EXPECT_THAT(expansion.notices, ElementsAre("m.yaml:3:11 this exclude matches no cell"));
 }
 
-// ici is inside a node: eight cards do not share one of four.
+// ici is inside a node: eight devices cannot share a node of four.
 TEST(Expand, SaysOnceForEachMeshThatItIsWiderThanANode) {
   const auto expansion = expand_text(
       "name: m\ndefaults: {model: tiny-llama, seq_len: 32, global_batch: 16, device: cuda, hardware: tiny-card}\n"
@@ -310,7 +310,7 @@ TEST(Expand, ProposesNoSplitThatDoesNotExist) {
                   "what goes across nodes to a dcn axis"));
 }
 
-// loss_chunk.h has the rule; a run of a CPU stays the run that it was before there was one.
+// The rule is in loss_chunk.h; a run on a CPU stays the same as before there was a rule.
 TEST(Expand, ChoosesTheRowsOfLogitsWhereNobodySaysThem) {
   const auto expansion =
       expand_text(kBase +
@@ -325,7 +325,7 @@ TEST(Expand, ChoosesTheRowsOfLogitsWhereNobodySaysThem) {
   EXPECT_EQ(unsaid.cells.at(0).run_id, said.cells.at(0).run_id);
 }
 
-// Rules see what was chosen.
+// Rules see the chosen value.
 TEST(Expand, MatchesTheChosenRowsOfLogits) {
   const auto expansion = expand_text(kBase +
                                      "axes: {device: [cpu, cuda]}\n"
@@ -375,7 +375,7 @@ TEST(Set, AppliesLastAndIsTypedByTheField) {
   EXPECT_EQ(run.global_batch, 8);
 }
 
-// The path of the data set that the one cell of a matrix file in a folder of its own reads.
+// The path of the data set that the only cell reads; its matrix file is in a separate folder.
 class DataPath : public testing::Test {
  protected:
   ScratchFolder scratch_;

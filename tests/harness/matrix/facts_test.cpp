@@ -1,5 +1,5 @@
-// What the matrices of reference systems hold, against those systems' own files, which the tables below name. The
-// tables are read from the sources, not from the matrices.
+// Compares the matrices of reference systems with those systems' own files, which the tables below name. The tables are
+// read from the sources, not from the matrices.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -110,7 +110,7 @@ TEST(MatrixFacts, TorchprimeHasTheMeshesBatchesRematAndScanOfItsRecipes) {
     EXPECT_EQ(cell.run.scan, fact->second.scan) << cell.label;
     EXPECT_EQ(cell.run.seq_len, 8192) << cell.label;
     EXPECT_EQ(cell.run.global_batch, fact->second.global_batch) << cell.label;
-    const bool without_tp = cell.run.mesh.tp() == 1 && fact->second.mesh[2] > 1;  // planned besides the recipe
+    const bool without_tp = cell.run.mesh.tp() == 1 && fact->second.mesh[2] > 1;  // planned in addition to the recipe
     if (without_tp) continue;
     EXPECT_EQ(mesh_of(cell.run), fact->second.mesh) << cell.label;
     ++recipes;
@@ -158,8 +158,9 @@ TEST(MatrixFacts, SeqaxHasTheScheduleOfItsConfigurations) {
   EXPECT_EQ(found, schedule_facts().size());
 }
 
-// MatX-inc/seqax, train.py at 42cf9af49cbb: what loop_body keeps by save_for_backward (queries, keys and values, x +
-// attn_out, gate_proj, up_proj; mean2 in rms_norm) beside its argument; logits by preferred_element_type=float32.
+// MatX-inc/seqax, train.py at 42cf9af49cbb: loop_body keeps these values with save_for_backward (queries, keys and
+// values, x + attn_out, gate_proj, up_proj; mean2 in rms_norm) in addition to its argument; logits by
+// preferred_element_type=float32.
 TEST(MatrixFacts, SeqaxKeepsWhatItsTrainingStepSaves) {
   using enum spec::Saved;
   const std::set<spec::Saved> saved{layer_input, norm_statistics, query_proj, key_proj,
@@ -188,8 +189,8 @@ TEST(MatrixFacts, MaxtextHasTheCommandOfItsReadme) {
   EXPECT_EQ(count, 1);
 }
 
-// google/paxml, contrib/gpu/scripts_gpu/configs.py at 04516ac858bb: GPT5B sets input_dropout_prob 0.1 of the block that
-// StackedTransformerRepeated repeats, one layer of praxis, layers/transformers.py; nothing else sets a rate.
+// google/paxml, contrib/gpu/scripts_gpu/configs.py at 04516ac858bb: GPT5B sets input_dropout_prob 0.1 for the block
+// that StackedTransformerRepeated repeats, one layer of praxis, layers/transformers.py; nothing else sets a rate.
 TEST(MatrixFacts, PaxDropsWhatComesToEachLayerOf5B) {
   std::size_t dropping = 0;
   for (const auto& cell : cells_for_gpus("pax_gpt")) {

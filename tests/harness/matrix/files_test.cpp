@@ -1,4 +1,4 @@
-// The matrices that perfbench ships: each expands, and holds what its comment promises.
+// The matrices that come with perfbench: each expands, and has the cells that its comment promises.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ Expansion expand_file(const std::string& name, const Overrides& overrides = {}) 
   return expand(YamlDocument::load(file, "matrix"), catalog, overrides);
 }
 
-// Cells that a machine without GPUs executes.
+// The cells that a machine without GPUs executes.
 std::vector<Cell> cpu_cells(const Expansion& expansion) {
   std::vector<Cell> out;
   for (const auto& cell : expansion.cells) {
@@ -88,7 +88,7 @@ TEST(MatrixFiles, LlamaReachesFrom405BOn512DevicesDownToWhatRunsHere) {
   EXPECT_THAT(cpu_cells(expansion), SizeIs(16));
 }
 
-// A CPU of two cores does about 1e11 FLOP/s: these steps stay in the range of seconds.
+// A CPU of two cores does about 1e11 FLOP/s: these steps take seconds.
 TEST(MatrixFiles, TheSmallModelsOfSeqaxAndPaxRunOnACpuForAFewSteps) {
   for (const auto& [matrix, model] : {std::pair{"seqax", "seqax-84m"}, std::pair{"pax_gpt", "pax-gpt-126m"}}) {
     const auto expansion =
@@ -119,11 +119,11 @@ TEST(MatrixFiles, SeqaxAndPaxHoldTheConfigurationsOfTheirReferences) {
   EXPECT_EQ(pax[2].run.global_batch, 1536);
 }
 
-// As its comment says: what a step pays once is spread over as many tokens in every cell.
+// As its comment says: the fixed cost of a step is spread over the same number of tokens in every cell.
 TEST(MatrixFiles, GpuHas65536TokensAStepInMicrobatches) {
   const auto cells = expand_file("gpu").cells;
-  // Beside sizes and ways of telling the same work: three models at one length, two at five, and one, in bf16 and in
-  // fp8.
+  // In addition to sizes and to other ways of doing the same work: three models at one length, two at five, and one in
+  // bf16 and in fp8.
   const auto fair_rows = std::count_if(
       cells.begin(), cells.end(), [](const Cell& cell) { return cell.run.optimizer.moments == spec::StateType::bf16; });
   EXPECT_EQ(fair_rows, 2 * (3 + 2 * 5 + 1));
@@ -137,7 +137,7 @@ TEST(MatrixFiles, GpuHas65536TokensAStepInMicrobatches) {
   }
 }
 
-// What two cores do in a minute: models of a few MFLOP a token, a few thousand tokens, no more ranks than cores.
+// The work of two cores in a minute: models of a few MFLOP a token, a few thousand tokens, no more ranks than cores.
 TEST(MatrixFiles, TheLocalSelectionOfEachReferenceSystemRunsOnTwoCores) {
   for (const char* name :
        {"axlearn_fuji", "maxtext", "pax_gpt", "pax_glam", "pax_llama_finetune", "seqax", "torchprime"}) {
@@ -155,7 +155,7 @@ TEST(MatrixFiles, TheLocalSelectionOfEachReferenceSystemRunsOnTwoCores) {
   }
 }
 
-// So that what a report says of the two is what packing does.
+// So that a report of the two shows only the effect of packing.
 TEST(MatrixFiles, FineTuningIsPackedInACellThatDiffersFromOneInThatAlone) {
   const auto cells = expand_file("pax_llama_finetune", {.only = {"set=local"}, .set = {}}).cells;
   const auto packed =

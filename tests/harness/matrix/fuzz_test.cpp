@@ -1,5 +1,5 @@
-// Matrices with random mistakes: whatever they say, the answer is cells or an InputError. The seed is fixed, so that a
-// failure can be repeated; tests/fuzz searches further with coverage.
+// Matrices with random mistakes: whatever they contain, the result is cells or an InputError. The seed is fixed, so
+// that a failure can be repeated; tests/fuzz searches further, guided by coverage.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 constexpr int kInputs = 800;
 
 std::vector<std::string> matrices_of(const std::string& folder) {
-  std::set<fs::path> files;  // sorted: the order of a folder is not fixed
+  std::set<fs::path> files;  // sorted, because the order of a folder is not fixed
   for (const auto& entry : fs::directory_iterator(fs::path(PERFBENCH_SOURCE_DIR) / folder)) {
     if (entry.path().extension() == ".yaml") files.insert(entry.path());
   }
@@ -32,7 +32,7 @@ std::vector<std::string> matrices_of(const std::string& folder) {
 
 class Mutator {
  public:
-  // One to three changes.
+  // Makes one to three changes.
   std::string mutate(std::string text) {
     const auto changes = 1 + random_() % 3;
     for (std::size_t i = 0; i < changes; ++i) change(text);
@@ -161,7 +161,7 @@ TEST(MatrixFuzz, MistakesEndInAnInputErrorOrInCells) {
       FAIL() << "input " << i << ": " << e.what() << "\n" << text;
     }
   }
-  // Both ends were reached: the mistakes are neither all fatal nor all harmless.
+  // Both results occurred: the mistakes are neither all fatal nor all harmless.
   EXPECT_GT(accepted, kInputs / 50);
   EXPECT_LT(accepted, kInputs * 9 / 10);
 }

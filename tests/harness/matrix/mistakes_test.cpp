@@ -1,4 +1,4 @@
-// One run names every mistake of a matrix, each with its place.
+// One run reports every mistake of a matrix, each with its place.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
 
-// What is said of a matrix, one mistake a line.
+// The messages about a matrix, one mistake a line.
 std::string mistakes_in(const std::string& text, const Overrides& overrides = {}) {
   const ModelCatalog catalog(PERFBENCH_SOURCE_DIR "/tests/harness/matrix_data");
   try {
@@ -29,7 +29,7 @@ std::string mistakes_in(const std::string& text, const Overrides& overrides = {}
   return "no error";
 }
 
-// Without the lines that belong to the one before.
+// Without continuation lines.
 std::string first_lines(const std::string& text) {
   std::string out;
   std::istringstream lines(text);

@@ -36,8 +36,8 @@ std::string model_error(const std::string& name) {
 
 class EveryModelFile : public ::testing::TestWithParam<std::string> {};
 
-// The stated figures were computed from the sources by an independent program, for the large public models also checked
-// against what their authors print.
+// The stated figures were computed from the sources by an independent program and, for the large public models, also
+// compared with their authors' figures.
 TEST_P(EveryModelFile, HasTheStatedParametersAndFlops) {
   const auto file = shipped_catalog().model(GetParam());
   EXPECT_EQ(file.model.name, GetParam()) << "the file is named after the model";
@@ -45,13 +45,13 @@ TEST_P(EveryModelFile, HasTheStatedParametersAndFlops) {
   const auto counts = spec::count_parameters(file.model);
   EXPECT_EQ(counts.total, file.stated.parameters);
   EXPECT_EQ(counts.matmul_active, file.stated.matmul_parameters);
-  // llm_foundry is stated for the models that llm-foundry publishes, the others for all.
+  // llm_foundry is stated for the models that llm-foundry publishes, the other figures for all models.
   const bool foundrys = GetParam().starts_with("mpt-");
   EXPECT_EQ(file.stated.flops_per_token.size(), foundrys ? 4U : 3U);
   for (const auto& [name, stated] : file.stated.flops_per_token) {
     const auto definition = spec::enum_value<spec::FlopDefinition>(name);
     ASSERT_TRUE(definition) << name;
-    // Whole numbers below 2^53: exact in a double.
+    // Integers below 2^53 are exact in a double.
     EXPECT_EQ(spec::flops_per_token(*definition, file.model, file.stated.seq_len), static_cast<double>(stated)) << name;
   }
 }
@@ -105,7 +105,7 @@ TEST(ModelCatalog, FindsHardwareByNameAndByTheNamesThatPublishedTablesUse) {
   EXPECT_THROW(shipped_catalog().hardware("h1000"), spec::SpecError);
 }
 
-// Dense bf16 peaks as the makers publish them.
+// Dense bf16 peaks as the manufacturers publish them.
 TEST(ModelCatalog, KnowsTheDensePeaks) {
   const std::pair<const char*, double> peaks[] = {{"a100-40g", 312e12},  {"a100-80g", 312e12}, {"h100", 989e12},
                                                   {"h100-pcie", 756e12}, {"h200", 989e12},     {"tpu-v4", 275e12},

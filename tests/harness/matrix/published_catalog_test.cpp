@@ -1,4 +1,4 @@
-// Every row that a reference system prints of a training is a cell of its matrix, number for number.
+// Every row about training that a reference system prints is a cell of its matrix, with the same numbers.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,8 +19,8 @@ namespace {
 struct ReferenceTable {
   const char* matrix;
   const char* system;
-  const char* source;  // a part of its name: an earlier version of a table has another
-  const char* models;  // the beginning of their names
+  const char* source;  // a part of its name, because an earlier version of a table has another one
+  const char* models;  // the beginning of the names
   const char* hardware;
   std::size_t rows;
 };
@@ -58,7 +58,7 @@ std::vector<Cell> cells_of(const std::string& matrix) {
   return cells;
 }
 
-// What a system's own name of a policy keeps, by our names: the comments of the matrices say why.
+// The values that a system's own policy keeps, by our names: the comments of the matrices explain it.
 spec::RematPlan plan_of(const std::string& printed) {
   using enum spec::SavePlace;
   static const std::map<std::string, spec::RunSpec> kNames = [] {
@@ -93,7 +93,8 @@ spec::RematPlan plan_of(const std::string& printed) {
   return spec::resolve_remat(run);
 }
 
-// What of the row the cell has otherwise; empty: it is the row's. What the source does not say differs from nothing.
+// The differences between the row and the cell; empty if there are none. Facts that the source does not state never
+// differ.
 std::string difference(const spec::PublishedRow& row, const spec::RunSpec& run) {
   std::string out;
   const auto hold = [&out](const char* what, bool equal) {
@@ -105,7 +106,7 @@ std::string difference(const spec::PublishedRow& row, const spec::RunSpec& run) 
   hold("model", row.model == run.model.name);
   hold("task", row.task == run.task);
   hold("lora", !row.lora.used() || (row.lora.rank == run.lora.rank && row.lora.targets == run.lora.targets));
-  // TPUs are planned as the GPUs that there are.
+  // TPUs are planned as the available GPUs.
   hold("hardware", row.hardware.empty() || row.hardware.starts_with("tpu") || row.hardware == run.hardware);
   hold("precision", row.precision == run.precision);
   hold_number("devices", static_cast<double>(row.devices), static_cast<double>(run.mesh.devices()));
@@ -141,8 +142,8 @@ TEST(MatrixPublished, EveryRowOfATableIsACellOfItsMatrix) {
   }
 }
 
-// MAX_STEPS at the printed speed. A speed with two digits behind the point, of which the smallest is 20, is off by up
-// to 0.025 % of itself; the days are off by half their last digit.
+// MAX_STEPS at the printed speed. A speed with two decimals, of at least 20, has an error of up to 0.025 %; the days
+// have an error of half their last digit.
 TEST(MatrixPublished, TrainingsTakeTheDaysThatPaxPrints) {
   const ReferenceTable table{"pax_gpt", "pax", "values first at commit 000564295", "pax-gpt-", "", 0};
   constexpr double kSecondsOfADay = 86400;

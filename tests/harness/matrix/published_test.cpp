@@ -32,7 +32,7 @@ std::vector<PublishedEntry> all_rows() {
   return out;
 }
 
-// Six significant digits are kept of a rate and four of a percentage; both are also rounded from the source's digits.
+// A rate keeps six significant digits and a percentage four; both are also rounded from the source's digits.
 void expect_percent(std::optional<double> fraction, double percent, const std::string& name) {
   ASSERT_TRUE(fraction) << name;
   const double half_of_last_digit = percent >= 100 ? 0.05 : 0.005;
@@ -89,7 +89,7 @@ TEST(Published, KnowsTheMaxTextRowOfTheReferenceTable) {
   EXPECT_THAT(contradictions(entry), IsEmpty());
 }
 
-// The whole list: a new contradiction is a slip of transcription or a find.
+// The complete list: a new contradiction is a mistake in our copy, or a discovery.
 TEST(Published, FindsTheRowsThatContradictThemselves) {
   std::set<std::string> found;
   for (const auto& entry : all_rows()) {
@@ -145,8 +145,8 @@ TEST(Published, DerivesStepTimeAndRateFromEachOther) {
   EXPECT_DOUBLE_EQ(*sequences_per_s(entry), 20.0);
 }
 
-// collect_results.py of llm-foundry cuts tokens and TFLOP/s off to whole numbers and rounds MFU to hundredths of a
-// percent; its peaks are Composer's: an H100's is 1.979e15 in fp8 and half of that in bf16.
+// collect_results.py of llm-foundry truncates tokens and TFLOP/s to integers and rounds MFU to hundredths of a percent.
+// Its peaks are Composer's: for an H100, 1.979e15 in fp8 and half of that in bf16.
 TEST(Published, LlmFoundrysDefinitionGivesTheMfuAndFlopsThatItsRowsState) {
   std::size_t stated = 0;
   for (const auto& entry : catalog().rows("llm-foundry")) {

@@ -1,4 +1,4 @@
-// Keys of the references, and what a matrix that uses them is told.
+// Keys of reference systems, and the hint for a matrix that uses them.
 #include "harness/matrix/reference_names.h"
 
 #include <gmock/gmock.h>
@@ -54,7 +54,7 @@ std::string defaults_error(const std::string& defaults) {
   return "no error";
 }
 
-// What people type first, by the system that taught them.
+// The first words that users of each system type.
 TEST(ReferenceNames, OfTheUsualSystemsAreAnsweredWithOurKey) {
   for (const auto& [word, key] :
        std::map<std::string, std::string>{{"batch_size", "global_batch"},

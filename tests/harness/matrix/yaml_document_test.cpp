@@ -22,7 +22,7 @@ YamlDocument parse(const std::string& text) {
   return YamlDocument::parse(text, "matrix", "x.yaml");
 }
 
-// The message of the InputError that parsing ends with.
+// The message of the InputError that parsing must throw.
 std::string mistake_in(const std::string& text) {
   try {
     parse(text);
@@ -118,7 +118,7 @@ TEST(YamlDocument, RefusesBytesThatAreNoText) {
   EXPECT_THAT(mistake_in("a: \xed\xa0\x80\n"), HasSubstr("UTF-8"));  // a surrogate
   EXPECT_THAT(mistake_in("a: \xc0\xaf\n"), HasSubstr("UTF-8"));      // overlong
   EXPECT_THAT(mistake_in(std::string("a: 1\nb\0: 2\n", 12)), HasSubstr("x.yaml:2:2 the file holds the control"));
-  // yaml-cpp takes 0x04 for the end of the input and would drop the rest in silence.
+  // yaml-cpp takes 0x04 for the end of the input and would silently drop the rest.
   EXPECT_THAT(mistake_in("a: 1\n\x04\nb: 2\n"), HasSubstr("control character 4"));
   EXPECT_EQ(parse("a: \xc3\xa9 \xf0\x9f\x99\x82\n").root()["a"], "\xc3\xa9 \xf0\x9f\x99\x82");
 }
@@ -180,7 +180,7 @@ TEST(YamlDocument, TakesAnEmptyFileForNull) {
   EXPECT_TRUE(parse("# only a comment\n").root().is_null());
 }
 
-// Whatever the bytes, the outcome is a tree or an InputError that names the file.
+// For any bytes, the result is a tree or an InputError that names the file.
 TEST(YamlDocument, EndsInATreeOrAnInputErrorForMutatedFiles) {
   const std::string seed =
       "name: q\ndefaults: &d\n  model: llama-tiny\n  mesh: {ici: {fsdp: 2}}\n  steps: 1e1\naxes:\n"

@@ -1,4 +1,4 @@
-// Comparisons of made-up sides: what is executed in which order, and what comes of it.
+// Comparisons of simulated sides: the order of execution, and the results.
 #include "harness/pairs/ab_run.h"
 
 #include <gmock/gmock.h>
@@ -125,7 +125,7 @@ TEST_F(AbRun, ACellWhoseSideBAlwaysCrashesIsGivenUpAfterSixAndIsRed) {
 
 TEST_F(AbRun, ThatWasCutOffGoesOnToTheSameVerdictWithTheSameCoins) {
   cells_ = {made_up_cell("one"), made_up_cell("two")};
-  // Times that depend on the run alone, so that both ways measure the same.
+  // Times that depend only on the run, so that both ways measure the same.
   auto with = hooks(1);
   std::map<std::pair<std::string, Side>, int> runs;
   with.run = [&](const AbCell& cell, Side side) {
@@ -139,7 +139,7 @@ TEST_F(AbRun, ThatWasCutOffGoesOnToTheSameVerdictWithTheSameCoins) {
   runs.clear();
   calls_.clear();
   recorded_.clear();
-  cancel_at_ = 5;  // amid the third pair
+  cancel_at_ = 5;  // in the middle of the third pair
   const auto half = run(with, 8);
   EXPECT_TRUE(half.cancelled);
   EXPECT_EQ(recorded_.size(), 2U) << "half a pair is none";
@@ -152,7 +152,7 @@ TEST_F(AbRun, ThatWasCutOffGoesOnToTheSameVerdictWithTheSameCoins) {
   EXPECT_EQ(speed(rest), Verdict::regressed);
 }
 
-// Eight pairs of a cell that differ with a p between alpha / cells and alpha.
+// Eight pairs of a cell that differ, with a p between alpha / cells and alpha.
 std::vector<ExecutedPair> barely_significant_pairs() {
   for (std::uint64_t seed = 1;; ++seed) {
     MadeUpNoise noise(seed);

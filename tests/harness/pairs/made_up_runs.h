@@ -1,4 +1,4 @@
-// Process runs of two made-up sides, for tests of what judges them.
+// Process runs of two simulated sides, for tests of the code that judges them.
 #pragma once
 
 #include <cmath>
@@ -13,7 +13,7 @@ namespace perfbench::harness {
 class MadeUpNoise {
  public:
   explicit MadeUpNoise(std::uint64_t seed) : state_(seed) {}
-  // In +-fraction.
+  // Within +-fraction.
   double operator()(double fraction) {
     state_ = state_ * 6364136223846793005ULL + 1442695040888963407ULL;
     return fraction * (2.0 * static_cast<double>(state_ >> 11U) / 9007199254740992.0 - 1.0);
@@ -47,7 +47,7 @@ inline std::vector<const ExecutedPair*> pointers_to(const std::vector<ExecutedPa
   return out;
 }
 
-// Speed, memory and loss: what made_up_run has.
+// Speed, memory and loss, which made_up_run provides.
 inline AbRule made_up_rule(std::size_t pairs) {
   AbRule rule;
   rule.metrics = metric_rules({"step_time_s", "peak_memory_bytes", "final_loss"}, {});

@@ -1,5 +1,5 @@
-// A git repository in a scratch folder whose commits build, by their preset `engine`, a script in place of an engine:
-// the fake engine at the speed that the commit says.
+// A git repository in a scratch folder. The preset `engine` of its commits builds a script in place of an engine: the
+// fake engine at the commit's speed.
 #pragma once
 
 #include <filesystem>
@@ -25,17 +25,17 @@ class RevisionRepository {
 
   const std::filesystem::path& path() const { return path_; }
 
-  // Its engine's steps take `speed` times as long as those of the fake engine. The commit's 40 digits.
+  // Makes a commit whose engine takes `speed` times as long for a step as the fake engine. Returns its 40 digits.
   std::string commit(const std::string& subject, const std::string& speed) {
     write_text(path_ / "engine.sh",
                "#!/bin/sh\nPERFBENCH_FAKE_SPEED=" + speed + " exec " + fake_engine_.string() + " \"$@\"\n");
     return commit_with(subject, "");
   }
 
-  // One that cannot be configured.
+  // A commit that cannot be configured.
   std::string broken_commit(const std::string& cmake_line) { return commit_with("broken", cmake_line); }
 
-  // Its standard output. Throws std::runtime_error.
+  // Returns the standard output. Throws std::runtime_error.
   std::string git(std::vector<std::string> arguments) const {
     const std::vector<std::string> start{"git", "-c",          "user.name=ada", "-c", "user.email=ada@example.org",
                                          "-C",  path_.string()};

@@ -1,4 +1,4 @@
-// Sides named by revisions, binaries and settings, against a small git repository whose "engine" is a script.
+// Sides given as revisions, binaries and settings, with a small git repository whose "engine" is a script.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -76,7 +76,7 @@ TEST_F(Revisions, NothingThatTheRepositoryNamesIsRun) {
   write_text(scratch_ / "spy", "#!/bin/sh\ntouch " + (scratch_ / "ran").string() + "\n");
   fs::permissions(scratch_ / "spy", fs::perms::owner_all);
   const auto spy = (scratch_ / "spy").string();
-  // A commit that has a signature, which log.showSignature would have verified.
+  // A commit with a signature, which log.showSignature would verify.
   const auto object = repository_.git({"cat-file", "commit", "HEAD"});
   const auto blank = object.find("\n\n");
   write_text(scratch_ / "signed", object.substr(0, blank) + "\ngpgsig -----BEGIN PGP SIGNATURE-----\n \n x\n" +

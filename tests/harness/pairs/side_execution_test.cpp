@@ -16,7 +16,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// Says how often it was started, and whether it was stopped as often.
+// Records how often it was started, and whether it was stopped as often.
 class FakeCounter : public InstructionCounter {
  public:
   std::string unavailable() const override { return ""; }
@@ -55,7 +55,7 @@ class SideExecutionTest : public testing::Test {
 TEST_F(SideExecutionTest, StoresEachRunAndGivesItsMetricsAndInstructions) {
   const auto a = execute(Side::a);
   EXPECT_EQ(a.state, AttemptState::ok);
-  EXPECT_NEAR(a.metrics.at("step_time_s"), 1e-3, 1e-5);  // as the fake engine says
+  EXPECT_NEAR(a.metrics.at("step_time_s"), 1e-3, 1e-5);  // the fake engine's value
   EXPECT_EQ(a.instructions, 1000);
   const auto b = execute(Side::b);
   EXPECT_EQ(b.instructions, 2000);
@@ -73,7 +73,7 @@ TEST_F(SideExecutionTest, AnEngineThatIsNotThereFailsItsRun) {
 }
 
 TEST_F(SideExecutionTest, RecordsOfAnUnknownKindAreNamedWithTheSide) {
-  // The fake engine writes env.json itself: what is odd has to come after it.
+  // The fake engine writes env.json itself, so the wrong one has to be written after it.
   write_text(scratch_ / "odd.sh", "#!/bin/sh\n" + std::string(PERFBENCH_FAKE_ENGINE) +
                                       " \"$@\"\necho '{\"colour\": 1}' > \"$3/env.json\"\n");
   std::filesystem::permissions(scratch_ / "odd.sh", std::filesystem::perms::all);
@@ -109,7 +109,7 @@ TEST_F(SideExecutionTest, FindsTheLibrariesOfItsSideFirst) {
   EXPECT_THAT(read_text(directory / "path"), testing::StartsWith("/kept/libraries"));
 }
 
-// It hangs in its second turn, so that the other's never comes again before it has been ended.
+// It hangs in its second turn, so that the other one gets no turn until it has been ended.
 TEST_F(SideExecutionTest, OneThatHangsInItsTurnIsEndedAndTheOtherIsNot) {
   cell_.b.run.seed = static_cast<std::int64_t>(fake::FakeBehaviour::hang);
   cell_.b.run_id = run_id(cell_.b.run);
@@ -161,7 +161,7 @@ TEST_F(SideExecutionTest, ALedgerGivesBackThePairsItTook) {
   EXPECT_FALSE(unfinished_comparison(db_, "s").has_value());
 }
 
-// A comparison's runs are not those of a sweep: a sweep that is resumed has its own to make, and no night is made of
+// The runs of a comparison are not those of a sweep: a resumed sweep has to make its own, and no night consists of
 // them.
 TEST_F(SideExecutionTest, ItsAttemptsAreNoSweep) {
   execute(Side::a);

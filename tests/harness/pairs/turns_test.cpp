@@ -1,4 +1,4 @@
-// Who steps when: made-up engines in threads, which ask and wait as workloads/spec/turn_files.h says.
+// The order of steps: simulated engines in threads, which request turns and wait as workloads/spec/turn_files.h says.
 #include "harness/pairs/turns.h"
 
 #include <fcntl.h>
@@ -22,14 +22,14 @@ namespace {
 
 using testing::ElementsAre;
 
-// One rank of a made-up engine.
+// One rank of a simulated engine.
 class MadeUpRank {
  public:
   MadeUpRank(const Seat& seat, std::int64_t rank)
       : asks_(open((seat.folder / spec::kTurnAsksFile).c_str(), O_RDWR | O_CLOEXEC)),
         go_(open((seat.folder / spec::turn_go_file(rank)).c_str(), O_RDWR | O_CLOEXEC)),
         cancel_fd_(seat.cancel_fd) {}
-  // Whether its turn came; else it was cancelled.
+  // Returns whether its turn came; otherwise it was cancelled.
   bool wait() {
     char byte = 't';
     if (write(asks_.get(), &byte, 1) != 1) throw std::runtime_error("no FIFO");
@@ -50,7 +50,7 @@ class Turns : public testing::Test {
     const std::lock_guard lock(mutex_);
     said_.push_back(what);
   }
-  // Says "NAME starts", "NAME 0", "NAME 1", ..., "NAME ends", each in a turn of its own, with all its ranks.
+  // Records "NAME starts", "NAME 0", "NAME 1", ..., "NAME ends", each in a turn of its own, with all its ranks.
   Player player(const std::string& name, int steps, std::int64_t ranks = 1) {
     return {.ranks = ranks, .play = [this, name, steps, ranks](const Seat& seat) {
               say(name + " starts");
@@ -103,7 +103,7 @@ TEST_F(Turns, AreThoseOfAllRanks) {
 
 TEST_F(Turns, ACancellationReachesBoth) {
   Event cancel;
-  // Its first step is interrupted, while the other one waits.
+  // Its first step is interrupted while the other one waits.
   const Player interrupted{.play = [this, &cancel](const Seat& seat) {
     MadeUpRank me(seat, 0);
     me.wait();
@@ -122,7 +122,7 @@ TEST_F(Turns, WhatOneThrowsComesOutWhenBothHaveEnded) {
   EXPECT_THAT(said_, ElementsAre("b starts", "b 0", "b ends"));
 }
 
-// Time on the clock passes by itself: these loops end as soon as it has moved on.
+// Real time passes by itself: these loops end as soon as it has advanced.
 TEST_F(Turns, TheOthersTimeIsCountedAsWaitingAndItsOwnIsNot) {
   std::function<std::chrono::nanoseconds()> waited_a;
   const Player a{.play = [&](const Seat& seat) {

@@ -1,5 +1,5 @@
-// What is said of a cell's memory and of what would fit instead, by the made-up counts of fake_dry_engine.cpp: 2
-// layers, of which each takes 1 MiB of weights and as many MiB of activations as a sequence has tokens.
+// Explanations of a cell's memory and its alternatives, with the simulated counts of fake_dry_engine.cpp: 2 layers,
+// each with 1 MiB of weights and 1 MiB of activations for each token of a sequence.
 #include "harness/plan/explanation.h"
 
 #include <gmock/gmock.h>
@@ -72,7 +72,7 @@ TEST(Explanation, WhereNoChangeByItselfIsEnoughHasPairs) {
   EXPECT_EQ(explanation.alternatives.front().planned.memory_needed_bytes, 7 << 20);
 }
 
-// Two policies and three numbers of microbatches take less by themselves: 6 pairs, after all the single changes.
+// Two policies and three numbers of microbatches reduce memory on their own: 6 pairs, after all the single changes.
 TEST(Explanation, WhereNothingFitsNamesWhatNeedsLeast) {
   const auto cell = cell_of("memory_limit_bytes: 1048576");
   const auto explanation = explain(cell);
@@ -108,7 +108,7 @@ TEST(Variants, HaveEveryOtherPolicyOnce) {
   EXPECT_THAT(changes, Not(Contains("remat=custom")));
 }
 
-// The custom plan {layer_input: device} is that of full.
+// The custom plan {layer_input: device} equals that of full.
 TEST(Variants, HaveNoPolicyThatPlacesAllValuesAsTheRunDoes) {
   EXPECT_THAT(single_changes(cell_of("remat: custom, remat_custom: {layer_input: device}")),
               Not(Contains("remat=full")));
@@ -128,13 +128,13 @@ TEST(Variants, TradeDpForFsdpOnAsManyDevices) {
   EXPECT_THAT(changes, AllOf(Contains("dp=1 fsdp=2"), Contains("dcn_dp=1 dcn_fsdp=2")));
 }
 
-// Each of 4 ranks had 2 sequences, in one microbatch; each of 2 has two of those.
+// Each of 4 ranks had 2 sequences in one microbatch; each of 2 ranks has two such microbatches.
 TEST(Variants, TradeFsdpForTpInsideANode) {
   EXPECT_THAT(single_changes(cell_of("fsdp: 4")), Contains("fsdp=2 tp=2 grad_accum=2"));
   EXPECT_THAT(single_changes(cell_of("dcn_fsdp: 4")), Not(Contains(HasSubstr("tp="))));
 }
 
-// 8 sequences: of 2 ranks each has two microbatches of 2, of 4 ranks one, 16 have nothing to do.
+// 8 sequences: each of 2 ranks has two microbatches of 2, each of 4 ranks has one, and 16 ranks have nothing to do.
 TEST(Variants, OfMoreDevicesKeepTheBatchAndTheMicrobatch) {
   const auto cell = cell_of("fsdp: 2, grad_accum: 2");
   EXPECT_THAT(single_changes(cell, 8), AllOf(Contains("fsdp=4 grad_accum=1"), Contains("fsdp=8 grad_accum=1")));

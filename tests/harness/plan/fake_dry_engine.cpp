@@ -1,13 +1,13 @@
-// Answers `dry [--lines] [--largest N] FILE...` as the engine does, with counts that a test can work out: all from the
-// run's seq_len and layers, and loss_chunk_tokens as its matmul_parameters. Some values of loss_chunk_tokens make it
-// misbehave:
-//   66  crashes             77  exits with 4 and a message
-//   88  reports infeasible  99  prints a broken report
-//   555 never answers       666 prints without end
-//   777 leaves a pipe in place of its output
-// With remat: full one layer keeps its activations, with minimal_offloaded in host memory; full computes as many FLOPs
-// again as there are, minimal_offloaded a quarter of them. Kept bf16 weights take 1 MiB more in each layer. As many
-// microbatches keep theirs as there are stages. 44 layers leave gaps in the arena as large as the tensors.
+// Answers `dry [--lines] [--largest N] FILE...` as the engine does, with counts that a test can compute: all from the
+// run's seq_len and layers, and with loss_chunk_tokens as its matmul_parameters. Some values of loss_chunk_tokens make
+// it misbehave:
+//     66  crashes             77  exits with 4 and a message
+//     88  reports infeasible  99  prints a broken report
+//     555 never answers       666 prints without end
+//     777 leaves a pipe in place of its output
+// With remat: full one layer keeps its activations, with minimal_offloaded they are in host memory; full doubles the
+// FLOPs, minimal_offloaded adds a quarter of them. Kept bf16 weights take 1 MiB more in each layer. A stage keeps the
+// values of as many microbatches as there are stages. 44 layers leave gaps in the arena as large as the tensors.
 #include <fmt/core.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -56,7 +56,7 @@ spec::DryReport report_for(const spec::RunSpec& run) {
     report.offloaded_bytes = run.model.layers * run.seq_len * kMiB;
   }
   report.peak_at = {.phase = "backward", .range = "layers.0", .tensor = "layers.0.mlpwi_0"};
-  // Stages of a pipeline need one time, two times, ... as much as the first; the last is the report's.
+  // The stages of a pipeline need once, twice, ... as much as the first one; the report has the last one's need.
   for (std::int64_t stage = 0; run.mesh.pp() > 1 && stage < run.mesh.pp(); ++stage) {
     spec::StageCounts counts{.stage = stage, .rank = stage * (run.mesh.devices() / run.mesh.pp()), .layers = 1};
     counts.arena_bytes = (stage + 1) * report.arena_bytes;

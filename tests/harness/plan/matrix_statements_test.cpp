@@ -1,4 +1,4 @@
-// What the comments of the matrices say of memory, held to the engine's own count.
+// Compares the statements about memory in the comments of matrices with the engine's own count.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ namespace {
 
 const std::filesystem::path kMatrices = PERFBENCH_SOURCE_DIR "/matrices";
 
-// The comment in front of a matrix, as one line.
+// The comment at the top of a matrix, as one line.
 std::string comment_of(const std::filesystem::path& matrix) {
   std::ifstream file(matrix);
   std::string comment;
@@ -63,7 +63,7 @@ TEST(MatrixStatements, WhereLlamasLargestModelFits) {
   EXPECT_EQ(gpus_of_pipelines, (std::set<std::int64_t>{512, 1024}));
 }
 
-// What the matrix says of 512 GPUs is what an explanation finds to change of the cell that does not fit them.
+// The matrix says what to change for 512 GPUs; an explanation finds the same for the cell that does not fit them.
 TEST(MatrixStatements, LlamasLargestModelFitsWithoutOverlap) {
   const ModelCatalog catalog(PERFBENCH_SOURCE_DIR);
   const auto cells =

@@ -22,7 +22,7 @@ namespace {
 using testing::HasSubstr;
 using testing::SizeIs;
 
-// 2 layers of 40 and 80 MiB of activations a layer; 1 MiB of weights each (fake_dry_engine.cpp).
+// 2 layers with 40 and 80 MiB of activations a layer; 1 MiB of weights each (fake_dry_engine.cpp).
 const std::string kMatrix =
     "name: m\n"
     "defaults: {model: tiny-llama, seq_len: 40, global_batch: 8}\n";
@@ -69,7 +69,7 @@ TEST(Plan, AsksAnEngineWithItsOwnLibraries) {
 }
 
 TEST(Plan, AnswersManyCellsInOrderAlthoughSeveralProcessesCount) {
-  // From five digits to four: a later process's questions are shorter than those whose files they take.
+  // From five digits to four: the text of a later process's questions is shorter than the files that it overwrites.
   std::string chunks;
   for (int i = 12990; i > 7000; i -= 10) chunks += (chunks.empty() ? "" : ",") + std::to_string(i);
   const auto plan = plan_text(kMatrix + "axes: {loss_chunk_tokens: [" + chunks + "], model.layers: [2]}\n");
@@ -80,7 +80,7 @@ TEST(Plan, AnswersManyCellsInOrderAlthoughSeveralProcessesCount) {
   }
 }
 
-// Two processes are at work, and neither would ever end by itself.
+// Two processes run, and neither would ever end by itself.
 TEST(Plan, IsCancelledByAByteAlthoughEveryEngineHangs) {
   std::string layers;
   for (int i = 1; i <= 300; ++i) layers += (layers.empty() ? "" : ",") + std::to_string(i);
@@ -115,7 +115,8 @@ TEST(Plan, HoldsMemoryAgainstTheNamedHardware) {
   EXPECT_THAT(plan.at(0).reason, HasSubstr("needs 82.0 MiB per device, tiny-card has 64.0 MiB"));
 }
 
-// Of tiny-card's 64 MiB kept weights may fill 60. Two layers take seq_len + 1 MiB each, with kept weights one more.
+// Kept weights may fill 60 of tiny-card's 64 MiB. Two layers take seq_len + 1 MiB each, and one MiB more with kept
+// weights.
 const std::string kOnAGpu = kMatrix +
                             "axes: {seq_len: [28, 29, 31, 32]}\n"
                             "overrides: [{when: {steps: 10}, set: {device: cuda, hardware: tiny-card";
@@ -213,7 +214,7 @@ std::vector<PlannedCell> plan_within(const DryLimits& limits, const std::string&
                     {.engine = {PERFBENCH_FAKE_DRY_ENGINE}, .catalog = &catalog, .limits = limits});
 }
 
-// 600 cells of three processes: it would hang on each of them.
+// 600 cells in three processes: the engine would hang on each of them.
 TEST(Plan, AnEngineThatNeverAnswersIsGivenUpAfterOneTimeLimit) {
   const auto plan = plan_within({.time = std::chrono::milliseconds(200)}, "555", 600);
   ASSERT_THAT(plan, SizeIs(600));
@@ -239,7 +240,7 @@ TEST(Plan, AnEngineThatLeavesAPipeForItsOutputKeepsNobodyWaiting) {
   EXPECT_EQ(plan.at(1).state, PlanState::feasible);
 }
 
-// Steps, seeds and learning rates change no count: a large matrix has few different ones.
+// Steps, seeds and learning rates do not change counts, so a large matrix has few different ones.
 TEST(Plan, CellsOfEqualCountsAreAskedAboutOnce) {
   const ScratchFolder scratch;
   const auto engine = scratch / "engine";
@@ -279,7 +280,7 @@ TEST(Plan, AnEngineThatIsNotThereIsAnErrorOfItsOwn) {
   EXPECT_THROW(plan_text(kMatrix, TensorList::drop, {"/nonexistent/perfbench-engine"}), LaunchError);
 }
 
-// 44 layers of 40 + 1 MiB are alive at once; the arena that holds them, gaps and all, is what has to fit.
+// 44 layers of 40 + 1 MiB exist at once; the arena that holds them, including its gaps, has to fit.
 TEST(Plan, ShowsTheMemoryThatDecidesAndWhatIsAliveBesideIt) {
   const auto plan = plan_text(kMatrix + "axes: {model.layers: [44], memory_limit_bytes: [2147483648]}\n");
   EXPECT_EQ(plan.at(0).state, PlanState::infeasible);
@@ -331,7 +332,7 @@ TEST(Plan, TensorsAliveAtThePeakAreKeptWhereTheyAreAskedFor) {
   EXPECT_THAT(json_of("m", plan_text(kMatrix)), testing::Not(HasSubstr("layers.1.w_up")));
 }
 
-// Two layers of 40 + 1 MiB: the first of two stages needs 82 MiB, the second 164.
+// Two layers of 40 + 1 MiB: the first of two stages needs 82 MiB, the second one 164.
 TEST(Plan, OfAPipelineShowsEachStageAndIsHeldToTheOneThatNeedsMost) {
   const std::string pipeline = kMatrix + "axes: {memory_limit_bytes: [130000000, 180000000]}\n" +
                                "overrides: [{when: {device: cpu}, set: {pp: 2, grad_accum: 2}}]\n";
@@ -352,7 +353,7 @@ TEST(Plan, OfAPipelineShowsEachStageAndIsHeldToTheOneThatNeedsMost) {
   EXPECT_THAT(csv_of(plan), HasSubstr(",arena_bytes,rank,bubble_fraction,"));
 }
 
-// What stages of one machine need together: 82 and 164 MiB fit where twice the larger would not.
+// The joint need of stages on one machine: 82 and 164 MiB fit where twice the larger one would not.
 TEST(RunnableHere, StagesNeedEachTheirOwn) {
   auto planned = plan_text(kMatrix + "overrides: [{when: {device: cpu}, set: {pp: 2, grad_accum: 2}}]\n").at(0);
   planned.cell.run.hardware = "h100";
@@ -379,7 +380,7 @@ TEST(RunnableHere, ACudaCellNeedsAnEngineWithCuda) {
   EXPECT_EQ(no_gpus_for(8, {.cuda = "13.0", .gpus = 8}), std::nullopt);
 }
 
-// 82 MiB a rank (see above): 512 of them are 41 GiB.
+// 82 MiB a rank (see above): 512 of them need 41 GiB.
 TEST(RunnableHere, RanksThatAreMeantForOtherDevicesMustFitThisMachine) {
   auto planned = planned_for("fsdp: 512");
   planned.cell.run.hardware = "h100";

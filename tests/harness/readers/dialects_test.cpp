@@ -1,4 +1,4 @@
-// One record of each program, in each form in which it prints one.
+// One record of each program, in each form in which the program prints it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -311,7 +311,7 @@ TEST(Times, OfWindowsSayHowManyStepsTheyCover) {
     return out;
   };
   const auto text = line(1) + line(10) + line(20);
-  // Megatron-LM prints iteration 1 and does not begin a new window with it. Bridge has no such line.
+  // Megatron-LM prints iteration 1 but does not begin a new window with it. Bridge has no such line.
   EXPECT_THAT(covers(read_text("megatron", text)), ElementsAre(1, 10, 10));
   EXPECT_THAT(covers(read_text("megatron_bridge", line(10) + line(20))), ElementsAre(0, 10));
   EXPECT_EQ(read_text("megatron", text).samples[1].kind, Kind::window_mean);

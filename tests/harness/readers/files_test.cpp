@@ -61,7 +61,7 @@ TEST(HfState, HasWindowsOfItsCumulativeRunTime) {
     EXPECT_NEAR(sample.value, sample.step == 20 ? 0.02 : 0.01, 1e-12);
     EXPECT_NEAR(sample.resolution, 2e-5, 1e-12);
   }
-  EXPECT_THAT(steps, ElementsAre(20, 40));  // that of 30 has the evaluation
+  EXPECT_THAT(steps, ElementsAre(20, 40));  // the time of step 30 contains the evaluation
   EXPECT_THAT(read.values("loss"), ElementsAre(5.9, 5.4747, testing::IsNan(), 5.0));
   EXPECT_DOUBLE_EQ(read.values("step_time_s").back(), 0.025);
   EXPECT_EQ(read.values("stated.tokens_per_s").size(), 2U);
@@ -151,7 +151,7 @@ TEST(DeclaredMetrics, SayWhatIsWrongWithThem) {
   EXPECT_THAT(error_of([] { read_text("jsonl", ""); }), HasSubstr("no metric has a key"));
 }
 
-// A pattern on which a searcher that backtracks takes exponential time, and a line as long as one can be.
+// A pattern for which a backtracking search takes exponential time, and a line of the greatest length.
 TEST(DeclaredMetrics, TakeTimeInProportionToTheLine) {
   const auto line = std::string(LineFeed::kLongestLine + 10, 'a') + "\n";
   const auto read = declared(line + line, by_regex("reward", "(?:a|aa)+(?:a*)*(?P<value>b)"));

@@ -13,7 +13,7 @@ struct ReadText {
   std::vector<spec::Sample> samples;
   std::vector<std::string> notes;
 
-  // Of one metric, in the order of their arrival.
+  // The values of one metric, in the order of arrival.
   std::vector<double> values(std::string_view metric) const {
     std::vector<double> out;
     for (const auto& sample : samples) {
@@ -21,7 +21,7 @@ struct ReadText {
     }
     return out;
   }
-  // The only sample of the metric; one without a metric if there is none, or several.
+  // The only sample of the metric; a sample without a metric if there is none, or several.
   spec::Sample only(std::string_view metric) const {
     spec::Sample found;
     int count = 0;

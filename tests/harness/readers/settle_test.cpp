@@ -64,7 +64,7 @@ TEST(Settle, NeverTakesAMeanSinceTheStartForASample) {
 TEST(Settle, LeavesOutTimesOverAnUnknownNumberOfSteps) {
   const auto settled = settle({time_of(1010, 1, 0), time_of(1020, 1, 10)}, {});
   EXPECT_THAT(steps_of(settled), ElementsAre(1020));
-  EXPECT_EQ(settled.steps, 20);  // it goes on from a checkpoint
+  EXPECT_EQ(settled.steps, 20);  // it continues from a checkpoint
   EXPECT_THAT(settled.notes, Contains(HasSubstr("unknown number of steps")));
 }
 

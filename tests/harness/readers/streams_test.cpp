@@ -1,4 +1,4 @@
-// What happens to a log on its way, for every reader of a log alike: prefixes, colours, bars, cuts, restarts, ranks.
+// Disturbances of a log that every reader of logs must handle: prefixes, colours, bars, cuts, restarts, ranks.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,15 +17,15 @@ using ::testing::HasSubstr;
 constexpr int kSteps = 12;
 constexpr std::int64_t kStepNs = 20'000'000;
 
-// Prints the record of a step, 0, 1, ..., in the form of one program. `salt` makes another run's figures.
+// Prints the record of a step, 0, 1, ..., in the form of one program. `salt` changes the figures, as in another run.
 struct Program {
   std::string name;  // of the reader
   std::function<std::string(int step, int salt, const std::string& loss)> line;
   Settings settings = {};
-  int first_step = 0;           // the number that the program gives to step 0
-  bool prints_times = true;     // without the clock of the arrival
-  bool prints_steps = true;     // without them, a restart cannot be seen
-  std::string evaluation = {};  // what it prints between two steps
+  int first_step = 0;           // the program's number for step 0
+  bool prints_times = true;     // otherwise times come from the arrival of lines
+  bool prints_steps = true;     // without them, a restart is invisible
+  std::string evaluation = {};  // printed between two steps
 };
 
 std::ostream& operator<<(std::ostream& out, const Program& program) {
@@ -167,7 +167,7 @@ std::string log_of(const Program& program, int first, int end, int salt = 0, con
   return out;
 }
 
-// A line may hold several.
+// A line may contain several records.
 std::string prefixed(const std::string& line, const std::string& prefix) {
   std::string out = prefix;
   for (const char c : line) {
@@ -183,7 +183,7 @@ void replace_all(std::string& text, const std::string& from, const std::string& 
   }
 }
 
-// Lines with the stamps of their arrival, one a step.
+// Lines with time stamps of their arrival, one for each step.
 std::vector<spec::Sample> read_stamped(const Program& program, const std::string& log, std::int64_t step_ns) {
   std::vector<spec::Sample> samples;
   const auto reader = make_reader(program.name, program.settings,
@@ -205,7 +205,7 @@ class Logs : public testing::TestWithParam<Program> {
   ReadText read(const std::string& log, std::size_t chunk = std::string_view::npos) const {
     return read_text(program().name, log, program().settings, chunk);
   }
-  // The same samples, rank and arrival left aside.
+  // Compares the samples, ignoring rank and arrival.
   static void expect_same(const ReadText& found, const ReadText& wanted) {
     ASSERT_EQ(found.samples.size(), wanted.samples.size());
     for (std::size_t i = 0; i < found.samples.size(); ++i) {
@@ -260,7 +260,7 @@ TEST_P(Logs, LoseALastLineThatIsCutOff) {
   const auto log = log_of(program(), 0, kSteps);
   const auto next = program().line(kSteps, 0, loss_of(kSteps, 0));
   const auto last = next.rfind('\n') == std::string::npos ? next : next.substr(next.rfind('\n') + 1);
-  const auto cut = read(log + last);  // without its line end, which may be one digit away
+  const auto cut = read(log + last);  // without its line end, a number may lack a digit
   expect_same(cut, read(log));
   EXPECT_THAT(cut.notes, testing::Contains(HasSubstr("the last line has no end")));
 }
@@ -270,7 +270,7 @@ TEST_P(Logs, OfARestartAreQuarantinedUnlessItIsAllowed) {
   const auto samples = read(log).samples;
   const auto refused = settle(samples, {.drop = 0, .steps = kSteps});
   if (!program().prints_steps) {
-    EXPECT_EQ(refused.restarts, 0);  // records are counted, and go on
+    EXPECT_EQ(refused.restarts, 0);  // records are counted, and the count continues
     return;
   }
   EXPECT_EQ(refused.restarts, 1);
@@ -289,7 +289,7 @@ TEST_P(NumberedLogs, OfTwoAttemptsAreOne) {
   for (const auto& sample : settled.samples) {
     if (sample.metric != "step_time_s") continue;
     EXPECT_GE(sample.step, 2 + program().first_step);  // the second start is as slow as the first one
-    EXPECT_GE(sample.value, 0.109);                    // of the second attempt
+    EXPECT_GE(sample.value, 0.109);                    // from the second attempt
   }
 }
 

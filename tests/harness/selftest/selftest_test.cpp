@@ -49,8 +49,9 @@ double product(const std::vector<double>& x, std::size_t lag) {
   return sum / static_cast<double>(x.size() - lag);
 }
 
-// 200000 values: a mean is good to 3 / sqrt(2e5) = 0.007 of independent ones and twice that of AR(1) 0.6; a variance to
-// 3 * sqrt((kurtosis - 1) / 2e5), 0.05 for the skewed ones (kurtosis 34, which converges slowly: allow 0.1).
+// 200000 values: the tolerance of a mean is 3 / sqrt(2e5) = 0.007 for independent values and twice that for AR(1) 0.6;
+// that of a variance is 3 * sqrt((kurtosis - 1) / 2e5), 0.05 for the skewed ones (kurtosis 34, which converges slowly:
+// allow 0.1).
 TEST(Noise, HasMeanZeroAndDeviationOne) {
   for (const auto kind : kNoiseKinds) {
     if (kind == NoiseKind::drifting) continue;
@@ -67,7 +68,7 @@ TEST(Noise, IsOfItsKind) {
   const auto spiky = draw(NoiseKind::spiky, 20000);
   const auto high = std::count_if(spiky.begin(), spiky.end(), [](double x) { return x > 2; });
   EXPECT_NEAR(static_cast<double>(high) / 20000, 0.05, 0.005);
-  // A level that walks by 0.1 a night is 10 deviations of a step away after 100 nights: differences 100 nights apart
+  // A level that walks by 0.1 a night is on average 10 times that away after 100 nights: differences 100 nights apart
   // have the variance 2 + 100 * 0.01.
   const auto drifting = draw(NoiseKind::drifting, 200000);
   double far = 0;
@@ -83,9 +84,9 @@ TEST(PairRates, AreTheSameForTheSameSeedAndOthersForAnother) {
   EXPECT_NE(a.mean_pairs, simulate_pairs(scenario, 300, 2).mean_pairs);
 }
 
-// Power of the test of 8 and 8 runs at 0.01, where an F test at 0.05 leaves it, and else of the paired t test and all
-// eight signs equal, by a simulation with NumPy and SciPy of 100000 trials: 0.824 at 2 %, 0.995 at 3 %. 2000 trials:
-// three standard errors are 0.026 and 0.005. SAME before it, where it is said at four pairs, takes 0.02 of the first.
+// Power of the test of 8 and 8 runs at 0.01 where an F test at 0.05 pools all runs, and otherwise of the paired t test
+// with all eight signs equal, by a simulation with NumPy and SciPy of 100000 trials: 0.824 at 2 %, 0.995 at 3 %. 2000
+// trials: three standard errors are 0.026 and 0.005. Deciding SAME first, at four pairs, costs 0.02 of the first.
 TEST(PairRates, HaveThePowerOfAnIndependentSimulation) {
   const auto power = [](double ratio) {
     return simulate_pairs({.ratio = ratio, .rule = {.looks = {4, 8}}}, 2000, 5).regressed.value;
@@ -94,9 +95,9 @@ TEST(PairRates, HaveThePowerOfAnIndependentSimulation) {
   EXPECT_NEAR(power(1.03), 0.995, 0.006);
 }
 
-// The median of 100 turns of 10 % noise a step, 0.33 % a run and 5 % in common to the runs of a pair: the paired t test
-// at 0.01 and all eight signs equal, by a simulation with NumPy and SciPy of 20000 trials: 0.633 at 3 %, 0.970 at 5 %.
-// 2000 trials: three standard errors are 0.032 and 0.011, of the 20000 a third of that.
+// The median of 100 turns with 10 % noise a step, 0.33 % a run and 5 % common to the runs of a pair: the paired t test
+// at 0.01 with all eight signs equal, by a simulation with NumPy and SciPy of 20000 trials: 0.633 at 3 %, 0.970 at 5 %.
+// 2000 trials: three standard errors are 0.032 and 0.011; for the 20000 they are a third of that.
 TEST(PairRates, InTurnsHaveThePowerOfAnIndependentSimulation) {
   const auto power = [](double ratio) {
     return simulate_pairs({.run_deviation = 0.01 / 3,
@@ -126,8 +127,8 @@ TEST(SessionRates, OfSessionsOfWhichNothingIsKnownNameNothing) {
   EXPECT_GT(simulate_sessions({.nights = 5, .ratio = 1.5}, 100, 1).regressed.value, 0.9);
 }
 
-// Whatever sessions deviate by, for a cell and for a matrix whose cells all shift together. The level and three
-// standard errors of 2000 trials at it, 0.01 + 3 * sqrt(0.01 * 0.99 / 2000), and of 1000.
+// For any deviation of sessions, for a cell and for a matrix whose cells all shift together. The tolerance is the level
+// and three standard errors at it: for 2000 trials 0.01 + 3 * sqrt(0.01 * 0.99 / 2000), and likewise for 1000.
 TEST(SessionRates, OfUnchangedCellsStayAtTheLevel) {
   for (const double sessions : {0.0, 1.0, 6.0}) {
     EXPECT_LT(simulate_sessions({.session_per_run = sessions}, 2000, 7).false_in_any.value, 0.0167) << sessions;
@@ -138,7 +139,7 @@ TEST(SessionRates, OfUnchangedCellsStayAtTheLevel) {
   }
 }
 
-// Days deviate by 2 %, sessions of a day by 0.25 %: the six of one day tell nothing of a day ten days later.
+// Days deviate by 2 %, sessions of a day by 0.25 %: the six sessions of one day say nothing about a day ten days later.
 TEST(SessionRates, SessionsOfOneDayVouchForNoOtherDay) {
   SessionScenario scenario{
       .session_per_run = 0.25, .nights = 5, .sessions_a_day = 6, .days_to_last = 10, .day_per_run = 2};
@@ -150,11 +151,11 @@ TEST(SessionRates, SessionsOfOneDayVouchForNoOtherDay) {
   EXPECT_GT(simulate_sessions(scenario, 500, 7).regressed.value, 0.9);
 }
 
-// With b the variance of sessions, w that of runs and h = 0.2868 that of a median of five Gaussian values: the estimate
-// of ten nights is (b + h w) chi2(9) / 9, so that p < 0.01 is a noncentral t of 9 degrees and noncentrality log(ratio)
-// / sqrt(2 (b + w / 5)) beyond t(0.995) sqrt((b + h w) / (b + w / 5)). By SciPy 0.465 for 5 % where sessions deviate as
-// runs do, and 0.805 for 20 % where they deviate by three times that. 2000 trials: three standard errors are 0.034 and
-// 0.027.
+// Let b be the variance of sessions, w that of runs, and h = 0.2868 that of a median of five Gaussian values. The
+// estimate from ten nights is (b + h w) chi2(9) / 9. So p < 0.01 means that a noncentral t of 9 degrees of freedom and
+// noncentrality log(ratio) / sqrt(2 (b + w / 5)) exceeds t(0.995) sqrt((b + h w) / (b + w / 5)). By SciPy this has the
+// probability 0.465 for 5 % if sessions deviate as runs do, and 0.805 for 20 % if they deviate by three times that.
+// 2000 trials: three standard errors are 0.034 and 0.027.
 TEST(SessionRates, HaveThePowerOfTheNoncentralT) {
   EXPECT_NEAR(simulate_sessions({.session_per_run = 1, .ratio = 1.05}, 2000, 5).regressed.value, 0.465, 0.034);
   EXPECT_NEAR(simulate_sessions({.session_per_run = 3, .ratio = 1.2}, 2000, 5).regressed.value, 0.805, 0.027);
@@ -172,8 +173,8 @@ TEST(RealTrials, CountVerdictsOfWholeComparisons) {
   EXPECT_EQ(real_power("slow", trials, 8, "in turns").value, 0.25);
 }
 
-// Where the first shift is not taken out of the nights before it, the second one drowns in it. At a rate of 0.9, 100
-// series give 0.9 - 3 * 0.03 at the least.
+// If the first shift is not removed from the nights before it, it hides the second one. At a rate of 0.9, 100 series
+// give at least 0.9 - 3 * 0.03.
 TEST(AfterShiftSimulation, ASecondShiftIsFoundOnceTheFirstIsKnown) {
   for (const auto& shifts : {TwoShifts{"-30 % +20 %", 0.7, 1.2, 40}, TwoShifts{"+3 % +3 %", 1.03, 1.03, 40},
                              TwoShifts{"-10 % reverted", 0.9, 1 / 0.9, 15}}) {
@@ -182,20 +183,20 @@ TEST(AfterShiftSimulation, ASecondShiftIsFoundOnceTheFirstIsKnown) {
   }
 }
 
-// What nobody mends stays red, whatever the screen still sees of it.
+// A regression that nobody repairs stays red, whatever the screen still reports about it.
 TEST(LiveAlertSimulation, ANightIsGreenOnlyOnceSomebodyClosedItsAlert) {
   EXPECT_EQ(nights_that_say(Verdict::regressed, AlertState::open, 30).value, 1);
   EXPECT_EQ(nights_that_say(Verdict::inconclusive, AlertState::acknowledged, 30).value, 1);
   EXPECT_EQ(nights_that_say(Verdict::same, AlertState::wont_fix, 30).value, 1);
 }
 
-// At a rate of 0.95, 100 series give 0.95 - 3 * 0.022 at the least.
+// At a rate of 0.95, 100 series give at least 0.95 - 3 * 0.022.
 TEST(LiveAlertSimulation, ASecondRegressionBehindAnOpenAlertIsAnAlert) {
   EXPECT_GE(second_alerts(100, 3).value, 0.88);
 }
 
-// Of 60 at most one wrong where 1 % are at most: more than three have a probability of 0.003. Of 60 at 0.82 or more,
-// fewer than 39 are five standard deviations below.
+// With 60 trials at an error rate of at most 1 %, more than three errors have a probability of 0.003. With 60 trials at
+// a power of at least 0.82, fewer than 39 are five standard deviations below the mean.
 TEST(DetectionRates, OfTheWholeProcedureAreThoseOfItsPlan) {
   DetectionScenario scenario{.noise = NoiseKind::ar1_06};
   const auto nothing = simulate_detection(scenario, 60, 1);

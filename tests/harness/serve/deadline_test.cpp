@@ -1,4 +1,4 @@
-// A server beside clients that send or take a byte now and then, over real sockets.
+// A server with clients that send or receive one byte now and then, over real sockets.
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -37,18 +37,18 @@ class Client {
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     EXPECT_EQ(::connect(socket_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
   }
-  // Whether the server still takes it.
+  // Whether the server still accepts it.
   bool send(const std::string& text) const {
     return ::send(socket_.get(), text.data(), text.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(text.size());
   }
-  // Whether the server closed the connection, or does within a millisecond.
+  // Whether the server has closed the connection, or does so within a millisecond.
   bool is_closed() const {
     pollfd one{.fd = socket_.get(), .events = POLLIN, .revents = 0};
     if (::poll(&one, 1, 1) != 1) return false;
     std::array<char, 4096> answer{};
     return ::recv(socket_.get(), answer.data(), answer.size(), 0) <= 0;
   }
-  // All that comes until the server closes the connection.
+  // Everything that arrives until the server closes the connection.
   std::string receive() const {
     std::string out;
     std::array<char, 4096> block{};
@@ -110,7 +110,7 @@ class Served {
   int port_ = 0;
 };
 
-// More than the server has threads.
+// More clients than the server has threads.
 TEST(ServeDeadline, EndsRequestsThatDripAndAnswersTheOthers) {
   const Served server(50);
   std::vector<std::unique_ptr<Client>> dripping;
@@ -159,7 +159,7 @@ TEST(ServeDeadline, OneHostHeaderThatIsThisMachineIsNeeded) {
   }
 }
 
-// An answer that does not fit into what the sockets keep.
+// An answer that does not fit into the buffers of the sockets.
 TEST(ServeDeadline, EndsAnAnswerThatIsTakenInDrips) {
   constexpr std::size_t kBytes = std::size_t{1} << 30;
   DeadlineServer server(std::chrono::milliseconds(50));

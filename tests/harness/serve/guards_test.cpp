@@ -1,4 +1,4 @@
-// Who may ask a server for what, by the headers of a request.
+// Which requests a server accepts, by their headers.
 #include "harness/serve/guards.h"
 
 #include <gtest/gtest.h>

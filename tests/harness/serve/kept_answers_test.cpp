@@ -1,4 +1,4 @@
-// Who waits for a page, and who gets the one that is there.
+// Which requests wait for a page, and which get the available one.
 #include "harness/serve/kept_answers.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ namespace {
 constexpr auto kLong = std::chrono::hours(1);
 constexpr auto kAtOnce = std::chrono::milliseconds(0);
 
-// A database whose pages say how often they were made, and are held back by name.
+// A database whose pages say how often they were made, and can be held back by name.
 class Site {
  public:
   KeptAnswers::Maker maker() {
@@ -206,7 +206,7 @@ TEST_F(KeptAnswersTest, ThatNobodyAskedForLongestGo) {
   EXPECT_EQ(body(kept, "/b", "1"), "/b 2");
 }
 
-// Their making ends with the last of them, and is not waited for by another.
+// Jobs end with the last request for them, and no other request waits for them.
 TEST_F(KeptAnswersTest, EndWhileSomethingWaitsToBeMade) {
   {
     auto kept = answers({.patience = kLong});

@@ -1,4 +1,4 @@
-// What an address asks for, as browsers and people write it.
+// The meaning of an address, as browsers and users write it.
 #include <gtest/gtest.h>
 
 #include "harness/serve/guards.h"

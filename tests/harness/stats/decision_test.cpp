@@ -26,7 +26,7 @@ Sample noisy(std::mt19937_64& engine, std::size_t runs, double middle, double sd
 }
 
 TEST(PermutationTest, CountsTheSplitsAtLeastAsExtreme) {
-  // {1,2} against {3,4}: of 6 splits only this one and its mirror are as far apart.
+  // {1,2} against {3,4}: among 6 splits only this one and its mirror image are as far apart.
   EXPECT_DOUBLE_EQ(permutation_p({1, 2}, {3, 4}), 2.0 / 6);
   // {1,3} against {2,4}: |difference| 1; splits {12},{34},{13},{24} reach it, {14},{23} (difference 0) do not.
   EXPECT_DOUBLE_EQ(permutation_p({1, 3}, {2, 4}), 4.0 / 6);
@@ -56,7 +56,7 @@ TEST(Decision, OfSingleRunsIsInconclusiveHoweverLargeTheRatio) {
   EXPECT_THAT(d.detail, HasSubstr("needs 5 against 5 (--repeats 5)"));
 }
 
-// An accuracy, say. Times and sizes are never 0.
+// For example an accuracy. Times and sizes are never 0.
 TEST(Decision, ZeroHasNoRatioAndIsANumber) {
   const DecisionRule more_is_better{.direction = spec::Direction::higher_is_better};
   const auto some = sample(std::vector<double>(6, 0.5));
@@ -95,7 +95,8 @@ TEST(Decision, CallsEqualSidesTheSameOnlyWhenTheyAreTightEnough) {
   EXPECT_GT(*wide.detectable_fraction, 0.02);
 }
 
-// Five runs a side of deviation 0.8 % find 2.15 % (t quantiles 3.36 + 0.89, times 0.0079 sqrt(2 / 5)), six 1.9 %.
+// Five runs a side with a deviation of 0.8 % detect 2.15 % (t quantiles 3.36 + 0.89, times 0.0079 sqrt(2 / 5)), six
+// detect 1.9 %.
 TEST(Decision, SaysHowManyRepeatsWouldTellTheMargin) {
   Sample slower;
   Sample usual;
@@ -124,7 +125,7 @@ TEST(DecideExact, OfWhatIsCountedNeedsOneRunASideAndNoTest) {
   EXPECT_FALSE(decided({}, {100}));
 }
 
-// One run of each cannot show that a loss repeats; and what other libraries round is not one number.
+// One run of each side cannot show that a loss repeats, and with other libraries rounding may differ.
 TEST(DecideExact, OfALossNeedsTwoRunsASideThatRepeatUnlessItIsTheSame) {
   const DecisionRule loss{.margin_fraction = 0.002};
   const auto decided = [&](const std::vector<double>& current, const std::vector<double>& baseline,
@@ -177,7 +178,7 @@ TEST(Decision, AgainstAConstantNeedsEightRuns) {
   EXPECT_NEAR(*d.ratio, 1.1, 0.01);
 }
 
-// On no-change data with 5 % noise at most 1 % of decisions may name a difference: the binomial 99.9 % bound for 4000
+// On unchanged data with 5 % noise at most 1 % of decisions may name a difference: the binomial 99.9 % bound for 4000
 // trials at p = 0.0079 is 4000 * 0.0079 + 3.1 * sqrt(4000 * 0.0079) = 49.
 TEST(Decision, KeepsItsErrorRateWhenNothingChanged) {
   std::mt19937_64 engine(5);
@@ -190,8 +191,8 @@ TEST(Decision, KeepsItsErrorRateWhenNothingChanged) {
   EXPECT_GE(wrong, 5) << "the test would be without power";
 }
 
-// Power at the effect it calls detectable is 0.8 by the normal-theory formula; the permutation test on 8 runs loses a
-// little. 400 trials: three standard errors are 0.06.
+// The power at the effect that is reported as detectable is 0.8 by the normal-theory formula; the permutation test on 8
+// runs loses a little. 400 trials: three standard errors are 0.06.
 TEST(Decision, FindsTheEffectItCallsDetectable) {
   std::mt19937_64 engine(6);
   double effect = 0;

@@ -11,7 +11,8 @@ namespace {
 
 using testing::ElementsAre;
 
-// Turns whose log ratio deviates by `deviation`, after a first step of 1 s; steps of 0.1 s, and 3 s beside them.
+// Turns whose log ratio deviates by `deviation`, after a first step of 1 s; the steps take 0.1 s, and the pair 3 s
+// without them.
 PilotPair pilot_pair(double deviation, double shift, std::uint64_t seed, std::size_t steps = 200) {
   std::mt19937_64 random(seed);
   std::normal_distribution<double> noise(0, deviation);
@@ -24,7 +25,7 @@ PilotPair pilot_pair(double deviation, double shift, std::uint64_t seed, std::si
   return out;
 }
 
-// 80 medians of five: a deviation of them is good to 1 / sqrt(2 * 78), 8 %; three of those are 24 %.
+// 80 medians of five: the relative error of their deviation is 1 / sqrt(2 * 78), 8 %; three of those are 24 %.
 TEST(Pilot, TellsTheDeviationOfATurnAndWhatStartsAndTurnsCost) {
   const auto pilot = read_pilot({pilot_pair(0.05, 0, 1), pilot_pair(0.05, 0, 2)});
   ASSERT_TRUE(pilot);
@@ -34,20 +35,20 @@ TEST(Pilot, TellsTheDeviationOfATurnAndWhatStartsAndTurnsCost) {
   EXPECT_EQ(pilot->warmup_steps, 1U);
 }
 
-// What its two runs differ by, a change among it, is in the middle of each pair.
+// The difference of the two runs, including that of a change, is the centre of each pair.
 TEST(Pilot, TakesADifferenceOfTheSidesForNoNoise) {
   const auto pilot = read_pilot({pilot_pair(0.05, 0.3, 1), pilot_pair(0.05, -0.3, 2)});
   EXPECT_NEAR(pilot->turn_deviation, 0.05, 0.012);
 }
 
-// A neighbour that takes the cores of one side for ten turns in twenty: single turns lie 10 % apart, and so do medians
-// of five, which of independent turns would lie 6 % apart.
+// A neighbour takes the cores of one side for ten turns in twenty: single turns lie 10 % apart, and so do medians of
+// five, which would lie 6 % apart if turns were independent.
 TEST(Pilot, SeesNoiseThatLastsForSomeTurns) {
   auto disturbed = pilot_pair(0.01, 0, 1);
   for (std::size_t i = 1; i < disturbed.b_step_s.size(); ++i) {
     if (i / 10 % 2 == 0) disturbed.b_step_s[i] *= std::exp(0.2);
   }
-  // Of levels 0 and 0.2 the deviation is 0.1, over 0.5355.
+  // The deviation of levels 0 and 0.2 is 0.1, divided by 0.5355.
   EXPECT_NEAR(read_pilot({disturbed, disturbed})->turn_deviation, 0.1 / 0.5355, 0.01);
 }
 
@@ -62,8 +63,8 @@ Pilot quiet(double turn_deviation, double start_s = 3, double turn_s = 0.2) {
   return {.turn_deviation = turn_deviation, .start_s = start_s, .turn_s = turn_s};
 }
 
-// By hand for 12 pairs: t(11; 0.995) = 3.1058 and t(11; 0.8) = 0.8755; 0.75 * log(1.02) / 3.9813 = 0.0037304.
-// 12 * 0.0037304^2 = 1.6700e-4, less 0.0047^2 = 2.209e-5 leaves 1.4491e-4; pi / 2 * 0.1^2 / 1.4491e-4 = 108.4.
+// By hand for 12 pairs: t(11; 0.995) = 3.1058 and t(11; 0.8) = 0.8755; 0.75 * log(1.02) / 3.9813 = 0.0037304. 12 *
+// 0.0037304^2 = 1.6700e-4, less 0.0047^2 = 2.209e-5 leaves 1.4491e-4; pi / 2 * 0.1^2 / 1.4491e-4 = 108.4.
 TEST(DetectionPlan, HasTheTurnsThatTheFormulaAsksFor) {
   const auto plan = plan_detection({quiet(0.1, 1e6)}, 0.02);
   EXPECT_EQ(plan.pairs, 12U) << "as few starts as may be, where they cost all";

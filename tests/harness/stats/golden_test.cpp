@@ -1,4 +1,5 @@
-// Every estimator and test behind the verdicts against SciPy's and NumPy's values (tests/golden/verdict_statistics.py).
+// Compares every estimator and test behind the verdicts with SciPy's and NumPy's values
+// (tests/golden/verdict_statistics.py).
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -19,8 +20,8 @@ namespace {
 using Json = nlohmann::json;
 using Values = std::vector<double>;
 
-// Both sides compute in double what takes at most a few hundred operations; quantiles of Student's t are good to 1e-12
-// relative, and intervals lose a factor of 100 where a ratio is near 1.
+// Both sides compute with double precision and at most a few hundred operations. Quantiles of Student's t have a
+// relative error of 1e-12, and intervals lose a factor of 100 where a ratio is near 1.
 constexpr double kRelative = 1e-10;
 
 void expect_close(double ours, const Json& theirs, const char* what) {

@@ -15,8 +15,8 @@ namespace {
 
 using testing::HasSubstr;
 
-// Pairs whose log ratios are exactly these, on a machine that is slower from pair to pair: they have so much in common
-// that only their ratios count.
+// Pairs whose log ratios are exactly these, on a machine that becomes slower from pair to pair: the runs of a pair have
+// so much in common that only their ratios count.
 std::vector<Pair> pairs_of(const std::vector<double>& d) {
   std::vector<Pair> out;
   double a = 2.0;
@@ -96,8 +96,8 @@ TEST(PairedDecision, AsksForTheNextLookUntilThereIsNone) {
   EXPECT_EQ(decide_pairs({}, {}).next_look, 4U);
 }
 
-// A mean of 0.0 and a deviation of 3.6 %: after 12 pairs the standard error would be 1.0 %, where a verdict on 2 % asks
-// for no more than 0.7 %.
+// A mean of 0.0 and a deviation of 3.6 %: after 12 pairs the standard error would be 1.0 %, while a verdict about 2 %
+// needs at most 0.7 %.
 TEST(PairedDecision, StopsWhereTheLastLookWouldHardlyDecide) {
   const auto noisy = pairs_of({0.05, -0.04, 0.03, -0.05, 0.04, -0.02, 0.03, -0.04});
   PairedRule rule{.looks = {8, 12}, .futile_below = 0.1};
@@ -133,7 +133,8 @@ TEST(PairedDecision, WithoutAnyVariationStillDecides) {
 }
 
 TEST(PairedDecision, HoldsTheTTestToTheSignFlipTest) {
-  // One pair of eight the other way, and tiny: t is large (p far below 0.01), but two of 256 flips more are as extreme.
+  // One of eight pairs points the other way, by a tiny amount: t is large (p far below 0.01), but two of 256 flips are
+  // as extreme.
   const std::vector<double> d{0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, -0.00001};
   const auto found = decide_pairs(pairs_of(d), {.margin_fraction = 0.001});
   EXPECT_EQ(found.decision.verdict, Verdict::inconclusive);
@@ -142,20 +143,21 @@ TEST(PairedDecision, HoldsTheTTestToTheSignFlipTest) {
 }
 
 TEST(PairedDecision, TakesTheNoiseOfAllRunsWherePairsHaveNothingInCommon) {
-  // Both sides have the values 0, 0.02 and 0.04 twice, B 0.03 more: variance 0.02^2 * 4 / 5 a side, so that the error
+  // Both sides have the values 0, 0.02 and 0.04 twice, B 0.03 more: the variance is 0.02^2 * 4 / 5 a side, so the error
   // of the difference of means of 6 is 0.02 * sqrt(0.8 * 2 / 6), with 10 degrees of freedom: t(10; 0.975) = 2.228139.
   const std::vector<double> a{0, 0.02, 0.04, 0, 0.02, 0.04};
   const auto d = decide_pairs(runs_of(a, {0.05, 0.03, 0.07, 0.07, 0.05, 0.03}), {.looks = {6}}).decision;
   EXPECT_NEAR(*d.ratio, std::exp(0.03), 1e-9);
   EXPECT_NEAR(d.ratio_95->low, std::exp(0.03 - 2.228139 * 0.02 * std::sqrt(0.8 * 2 / 6)), 1e-8);
-  // The same values in pairs: nothing but the shift is left, whatever else the runs do.
+  // The same values in pairs: only the shift is left, whatever else the runs do.
   const auto same_noise = decide_pairs(runs_of(a, {0.03, 0.05, 0.07, 0.03, 0.05, 0.07}), {.looks = {6}}).decision;
   EXPECT_NEAR(same_noise.ratio_95->low, std::exp(0.03), 1e-9);
 }
 
 TEST(PairedDecisionSimulation, ASecondRunThatIsSlowerMakesNoDifferenceUnderTheBalancedOrder) {
-  // Being second costs 10 % of a run, five times the noise: what a coin a pair would take for a difference when it
-  // falls unevenly. 2000 trials at no more than 0.01 find at most 20 + 3.1 * sqrt(20) = 33 in 99.9 % of cases.
+  // Being second costs 10 % of a run, five times the noise. If a coin decided each pair, an uneven outcome would look
+  // like a difference. 2000 trials with a rate of at most 0.01 find at most 20 + 3.1 * sqrt(20) = 33 in 99.9 % of
+  // cases.
   std::mt19937_64 engine(5);
   int wrong = 0;
   for (std::uint64_t trial = 0; trial < 2000; ++trial) {
@@ -170,8 +172,9 @@ TEST(PairedDecisionSimulation, ASecondRunThatIsSlowerMakesNoDifferenceUnderTheBa
 }
 
 TEST(PairedDecisionSimulation, FindsAShiftOfTwoDeviationsInEightPairsFourTimesInFive) {
-  // The two-sample t test of 8 and 8 at 0.01 finds it with probability 0.825 (SciPy's noncentral t); pairs that chance
-  // makes look alike cost a little. 2000 trials of 0.8 find fewer than 1600 - 3.1 * sqrt(2000 * 0.16) = 1545 in 0.1 %.
+  // The two-sample t test of 8 and 8 at 0.01 finds it with probability 0.825 (SciPy's noncentral t); pairs that look
+  // alike by chance cost a little. 2000 trials with a rate of 0.8 find fewer than 1600 - 3.1 * sqrt(2000 * 0.16) = 1545
+  // in 0.1 % of cases.
   std::mt19937_64 engine(6);
   int found = 0;
   for (int trial = 0; trial < 2000; ++trial) {
@@ -236,7 +239,8 @@ TEST(FalseDiscoveries, TakeBackWhatDoesNotSurviveAmongAll) {
 }
 
 // The whole procedure, over all looks, on pairs without a difference. At a true rate of 0.01, 1500 trials give at most
-// 15 + 3.1 * sqrt(15) = 27 wrong verdicts in 99.9 % of cases. With the whole error rate for each look, these give 37.
+// 15 + 3.1 * sqrt(15) = 27 wrong verdicts in 99.9 % of cases. If each look used the whole error rate, there would be
+// 37.
 TEST(PairedDecisionSimulation, KeepsItsErrorRateOverAllLooks) {
   std::mt19937_64 engine(11);
   int wrong = 0;

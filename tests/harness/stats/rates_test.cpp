@@ -46,7 +46,7 @@ TEST(SignTest, IsTwiceTheTailOfFairCoins) {
   EXPECT_EQ(sign_test_p(0, 0), 1);
 }
 
-// Cumulated binomial coefficients: of 2^10 are 1 + 10 below 2.5 % and 1 + 10 + 45 above it; of 2^6 is 1 below.
+// Cumulative binomial coefficients: of 2^10, 1 + 10 are below 2.5 % and 1 + 10 + 45 above it; of 2^6, 1 is below.
 TEST(MedianBound, IsTheRankThatBoundsTheMedianWithoutADistribution) {
   EXPECT_EQ(median_bound(10), 1U);
   EXPECT_EQ(median_bound(6), 0U);

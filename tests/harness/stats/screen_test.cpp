@@ -30,8 +30,8 @@ TEST(Screen, FindsAShiftOnItsFirstNightWhenItIsLarge) {
   EXPECT_GT(found->score, found->threshold);
 }
 
-// Eight deviations: beyond Student's t of 64 degrees for a night in four years, 3.6, and 1.17 times the largest of 65
-// nights, 3.9 at the most, by more than its own noise.
+// Eight deviations exceed two limits by more than their noise: 3.6, which is Student's t with 64 degrees of freedom for
+// one night in four years, and 1.17 times the largest of 65 nights, at most 3.9.
 TEST(ScreenSimulation, FindsALargeShiftOnItsFirstNight) {
   for (unsigned seed = 0; seed < 50; ++seed) {
     EXPECT_TRUE(screen(shifted(gaussian(80, seed), 79, 0.08))) << seed;
@@ -45,12 +45,13 @@ TEST(Screen, OfANightAloneAsksForMoreThanTheSeriesDidBefore) {
   const auto found = screen(shifted(spiky, 79, 0.20));
   ASSERT_TRUE(found);
   EXPECT_EQ(found->first, 79U);
-  // 1.16 times the largest step of 65, which is 0.1 and the noise of two nights, about 0.02 at most; in robust
+  // 1.16 times the largest step of 65, which is 0.1 and the noise of two nights, together about 0.02 at most; in robust
   // deviations, which are below those of an innovation.
   EXPECT_GT(found->threshold * found->sigma, 1.16 * 0.08);
 }
 
-// The largest of 119 nights is passed once in 120 nights. Of 59 it would be twice as often: 1.19 times it is asked for.
+// A night exceeds the largest of 119 nights once in 120 nights. With 59 nights that would happen twice as often, so the
+// limit is 1.19 times as high.
 TEST(Screen, OfARecordAsksForLessTheMoreNightsAreKnown) {
   auto spiky = gaussian(134, 2);
   for (std::size_t i = 3; i < 134; i += 10) spiky[i] = 3.1;
@@ -62,8 +63,8 @@ TEST(Screen, OfARecordAsksForLessTheMoreNightsAreKnown) {
 }
 
 TEST(Screen, TheReturnFromASpikeIsNoStep) {
-  // Nights of AR(1) 0.6, so that an ordinary night after a spike of 60 deviations would be 36 below what that spike
-  // lets expect.
+  // Nights of AR(1) 0.6, so that an ordinary night after a spike of 60 deviations would be 36 below the prediction from
+  // that spike.
   std::mt19937_64 engine(9);
   std::normal_distribution<double> noise(0.0, 0.01);
   std::vector<double> logs{0.0};
@@ -81,7 +82,7 @@ TEST(Screen, DatesASmallerShiftAndTellsItsSign) {
   EXPECT_LT(faster->shift_log, -0.015);
 }
 
-// Forty deviations: no night before has any part in it, though four deviations are all that a clipped night shows.
+// Forty deviations: no earlier night counts as shifted, although a clipped night shows at most four deviations.
 TEST(ScreenSimulation, DatesALargeShiftToItsNight) {
   for (unsigned seed = 0; seed < 100; ++seed) {
     const auto found = screen(shifted(gaussian(82, seed), 80, 0.4));
@@ -98,7 +99,7 @@ TEST(Screen, SaysNothingOfAShiftThatIsOver) {
   EXPECT_FALSE(screen(logs));
 }
 
-// Half of the way is not back, and one ordinary night of a small shift is no return.
+// Going half of the way back is not a return, and neither is one ordinary night after a small shift.
 TEST(Screen, AShiftThatIsNotWhollyOverIsSaid) {
   auto logs = gaussian(80, 2);
   for (std::size_t i = 67; i < 80; ++i) logs[i] -= i == 79 ? 0.06 : 0.1;
@@ -133,7 +134,7 @@ TEST(Screen, IsNotMovedByAnOldSpike) {
   const auto before = *largest_shift(logs, {});
   logs[60] += 100;
   const auto after = *largest_shift(logs, {});
-  // Clipped, one night of 40 moves the level before by at most 4 / 40 of a deviation, a tenth.
+  // Clipped, one night of 40 moves the previous level by at most 4 / 40 of a deviation, a tenth.
   EXPECT_NEAR(after.score, before.score, 1.0);
   EXPECT_FALSE(screen(logs));
 }
@@ -143,7 +144,7 @@ TEST(Screen, HoldsAWanderingSeriesToItsOwnScale) {
   std::normal_distribution<double> noise(0.0, 0.01);
   std::vector<double> logs{0.0};
   for (int i = 0; i < 200; ++i) logs.push_back(0.8 * logs.back() + noise(engine));
-  // 14 nights at +2.5 of these deviations: an everyday excursion for this series, nothing of the kind for white noise.
+  // 14 nights at +2.5 of these deviations: a common excursion of this series, but not of white noise.
   auto white = gaussian(200, 7, 0.0167);
   for (std::size_t i = 0; i < 8; ++i) {
     logs.push_back(0.8 * logs.back() + noise(engine) + 0.006);
@@ -161,8 +162,8 @@ TEST(Screen, AnswersTheSameForTheSameNights) {
   EXPECT_EQ(a->threshold, b->threshold);
 }
 
-// 8 unchanged series of a year, where 2 screens each are meant: 16 in all, at most 16 + 3.1 * sqrt(16) + what the
-// clustering of screens adds (a third) in 99.9 % of cases.
+// 8 unchanged series of a year with 2 expected screens each: 16 in all, and in 99.9 % of cases at most 16 + 3.1 *
+// sqrt(16) + the clustering of screens (a third).
 TEST(ScreenSimulation, OfUnchangedSeriesMeetsItsThresholdAboutTwiceAYear) {
   int screens = 0;
   for (unsigned series = 0; series < 8; ++series) {

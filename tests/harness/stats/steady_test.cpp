@@ -31,7 +31,7 @@ TEST(Statistics, RobustDeviationOfGaussianNoiseIsItsStandardDeviation) {
   std::normal_distribution<double> noise(10.0, 2.0);
   std::vector<double> values(20000);
   for (auto& v : values) v = noise(engine);
-  // Standard error of the scaled MAD is about 1.17 sd / sqrt(n) = 0.017; six of them.
+  // The standard error of the scaled MAD is about 1.17 sd / sqrt(n) = 0.017; the tolerance is six of them.
   EXPECT_NEAR(robust_deviation(values), 2.0, 0.1);
 }
 
@@ -54,7 +54,7 @@ TEST(WarmUpRule, KeepsASlowStepInTheMiddle) {
 }
 
 TEST(WarmUpRule, KeepsAFastStart) {
-  // A machine that slows down has not warmed up: nothing may be hidden from the run's own numbers.
+  // A machine that slows down is not warming up: the run's own numbers must show it.
   const auto found = find_steady_steps({0.4, 0.4, 0.4, 0.4, 0.5, 0.5, 0.5, 0.5});
   EXPECT_EQ(found.first, 1U);
 }
@@ -129,7 +129,8 @@ TEST(RunMetrics, AStepTakesAsLongAsItsSlowestRank) {
   EXPECT_DOUBLE_EQ(value_of(metrics, "probe_spread_fraction"), 0.0) << "ranks are not pooled";
 }
 
-// The first step is warm-up. Of the nine others three take 300 ms: 1.5 s for nine steps, which the median does not see.
+// The first step is warm-up. Three of the nine others take 300 ms: 1.5 s for nine steps, which the median does not
+// show.
 TEST(RunMetrics, AStallInEveryThirdStepIsInTheMeanAndInWhatIsMadeOfIt) {
   spec::RunSpec run;
   run.global_batch = 4;
@@ -140,7 +141,7 @@ TEST(RunMetrics, AStallInEveryThirdStepIsInTheMeanAndInWhatIsMadeOfIt) {
   EXPECT_DOUBLE_EQ(value_of(metrics, "tokens_per_s_per_device"), 9 * 1000 / 1.5);
 }
 
-// The clock of a GPU at its power cap is what the steps make of it; before them it is the machine's alone.
+// At its power cap a GPU's clock depends on the steps; before them it depends only on the machine.
 TEST(RunMetrics, TheMachinesSpeedIsTheMedianProbeAndOfAGpuTheLeast) {
   auto steps = steps_of(0, {900, 100, 100, 100, 100, 100});
   const auto second = steps_of(1, {900, 100, 100, 100, 100, 100});  // with the slower machine
@@ -152,7 +153,7 @@ TEST(RunMetrics, TheMachinesSpeedIsTheMedianProbeAndOfAGpuTheLeast) {
   EXPECT_DOUBLE_EQ(value_of(run_metrics(run, steps, std::nullopt), "probe_time_s"), 0.00205);
 }
 
-// Steps 4 to 6, of which two were traced and one was recorded anew for them.
+// Steps 4 to 6, two of which were traced and one was recorded again for them.
 TEST(RunMetrics, OfAProfiledRunAreThoseOfItsOtherSteps) {
   const std::vector<std::int64_t> others{900, 140, 130, 110, 100, 120, 110, 105};
   auto profiled = steps_of(0, {900, 140, 130, 110, 700, 800, 800, 100, 120, 110, 105});
@@ -167,7 +168,7 @@ TEST(RunMetrics, OfAProfiledRunAreThoseOfItsOtherSteps) {
   EXPECT_TRUE(run_metrics({}, profiled, std::nullopt).empty());
 }
 
-// One rank's word is enough: the others waited for it.
+// One rank is enough: the others waited for it.
 TEST(RunMetrics, LeaveOutAStepThatAnyRankTraced) {
   auto steps = steps_of(0, {500, 100, 100, 900, 100});
   const auto second = steps_of(1, {500, 100, 100, 100, 100});
@@ -190,8 +191,8 @@ TEST(Mfu, IsModelFlopsOverThePeakOfAllDevices) {
   run.mesh.ici.fsdp = 2;
   run.seq_len = 4;
   run.global_batch = 2;
-  // Multiplying weights: q, k, v, o 4*8*8; gate, up, down 3*8*16; unembedding 32*8: 896. Attention 6*1*1*8*4 = 192.
-  // 8 tokens in 0.5 s on two devices of 1 MFLOP/s: 8 * (6*896 + 192) / 0.5 / 2e6.
+  // Multiplying weights: q, k, v, o 4*8*8; gate, up, down 3*8*16; unembedding 32*8: 896. Attention 6*1*1*8*4 = 192. 8
+  // tokens in 0.5 s on two devices of 1 MFLOP/s: 8 * (6*896 + 192) / 0.5 / 2e6.
   EXPECT_DOUBLE_EQ(mfu_fraction(run, 0.5, 1e6, spec::FlopDefinition::causal), 8 * (6 * 896 + 192) / 0.5 / 2e6);
   EXPECT_DOUBLE_EQ(mfu_fraction(run, 0.5, 1e6, spec::FlopDefinition::palm), 8 * (6 * 896 + 384) / 0.5 / 2e6);
   run.task = spec::Task::eval;  // forward, 2 of 6
@@ -204,7 +205,7 @@ TEST(RunMetrics, AreAllInTheCatalog) {
   }
 }
 
-// Of a pipeline: the mean of what its stages waited, 30 and 10 ms of 100.
+// The mean of the waiting times of the stages, 30 and 10 ms of 100.
 TEST(RunMetrics, OfAPipelineHaveItsBubble) {
   auto steps = steps_of(0, {100, 100, 100, 100});
   const auto second = steps_of(1, {100, 100, 100, 100});

@@ -17,14 +17,14 @@ std::vector<double> noisy_steps(std::size_t count, double growth, double deviati
   return out;
 }
 
-// Near its middle 1.02^i rises by ln 1.02 of itself a step: over 19 intervals 0.376.
+// Near its middle 1.02^i rises by the factor ln 1.02 a step: over 19 intervals 0.376.
 TEST(Trend, OfStepsThatGrowByTwoPercentEachIsSeen) {
   EXPECT_NEAR(*trend_fraction(noisy_steps(20, 0.02, 0.0, 1)), 0.38, 0.02);
   EXPECT_NEAR(*trend_fraction(noisy_steps(20, 0.02, 0.02, 1)), 0.38, 0.06);
   EXPECT_LT(*trend_fraction(noisy_steps(20, -0.02, 0.0, 1)), -0.3) << "of those that become quicker, too";
 }
 
-// At 0.01 each; four standard deviations of 500 more are 4 * sqrt(500 * 0.01 * 0.99) = 9.
+// 0.01 each; the tolerance of four standard deviations for 500 is 4 * sqrt(500 * 0.01 * 0.99) = 9.
 TEST(Trend, OfNoiseAloneIsZeroButOnceInAHundredRuns) {
   int found = 0;
   for (std::uint64_t seed = 1; seed <= 500; ++seed) found += *trend_fraction(noisy_steps(20, 0, 0.1, seed)) != 0;

@@ -10,7 +10,7 @@ namespace perfbench::harness {
 namespace {
 
 TEST(TurnRatio, IsTheMedianOfTheTurnsAfterTheWarmUpOfBoth) {
-  // The first step of a is slow, the first two of b are; the turns after them have six different ratios.
+  // The first step of a is slow, and so are the first two of b; the turns after them have six different ratios.
   const std::vector<double> a{5, 1, 1, 2, 2, 4, 1, 1};
   const std::vector<double> b{9, 9, 1.05, 2 * 1.08, 2 * 1.1, 4 * 1.12, 1.15, 1.2};
   const double expected = std::log(1.1 * 1.12) / 2;
@@ -18,8 +18,8 @@ TEST(TurnRatio, IsTheMedianOfTheTurnsAfterTheWarmUpOfBoth) {
   EXPECT_NEAR(median_log_ratio(b, a).value(), -expected, 1e-12);
 }
 
-// The machine becomes slower by half in the middle, and b is 10 % slower: the runs' own medians lie on either side of
-// the change or between, whichever has one more slow step.
+// The machine becomes slower by half in the middle, and b is 10 % slower: the runs' own medians fall on either side of
+// the change or between, depending on which run has one slow step more.
 TEST(TurnRatio, DoesNotSeeWhatBothSee) {
   const auto ratio = median_log_ratio({1, 1, 1, 1, 1.5, 1.5, 1.5}, {1.1, 1.1, 1.1, 1.65, 1.65, 1.65, 1.65});
   ASSERT_TRUE(ratio.has_value());
@@ -32,7 +32,7 @@ TEST(TurnRatio, IsNoneOfRunsThatDoNotFitTogether) {
   EXPECT_FALSE(median_log_ratio({1, 1, 0}, {1, 1, 1}).has_value()) << "a clock that stood still";
 }
 
-// A drawn order of 24 turns, and of the one in which both end. Either side follows itself 6 times.
+// A random order of 24 turns, and of the turn in which both end. Each side follows itself 6 times.
 std::vector<FirstInTurn> drawn_order() {
   std::vector<FirstInTurn> out;
   for (const char first : std::string("abbaabbaabbaabbaabbaabbaa")) {
@@ -41,7 +41,7 @@ std::vector<FirstInTurn> drawn_order() {
   return out;
 }
 
-// Times of the steps of one side, each longer by `after_other` where the other side stepped just before.
+// The times of the steps of one side, each longer by `after_other` if the other side stepped just before it.
 std::vector<double> steps_after(FirstInTurn side, double step_s, double after_other) {
   const auto order = drawn_order();
   std::vector<double> out;

@@ -96,7 +96,8 @@ TEST(AlertLedger, TheSameFindingTwiceIsOneAlert) {
   EXPECT_THAT(load_alerts(ledger.db, AlertScope::all), SizeIs(1));
 }
 
-// The largest gives the alert its numbers, in whatever order they come; the next night continues it by another cell.
+// The largest finding gives the alert its numbers, in whatever order they come; the next night continues it with
+// another cell.
 TEST(AlertLedger, OneAlertSpeaksForAMachineThatChangedSpeed) {
   Ledger ledger;
   const auto of = [](const std::string& cell, double ratio, const std::string& machine) {

@@ -25,7 +25,7 @@ class Archive : public testing::Test {
     write_archive({.schema_version = 4, .attempts = 2, .perfbench_version = "0.1.0"}, scratch_ / "payload", file_);
     return read_text(file_);
   }
-  // What the error says; empty without one.
+  // The message of the error; empty if there is none.
   std::string error_of(const std::string& bytes) {
     write_text(file_, bytes);
     try {
@@ -41,7 +41,7 @@ class Archive : public testing::Test {
 };
 
 TEST_F(Archive, GivesBackWhatWasPutIn) {
-  std::string large;  // several chunks that do not compress to nothing
+  std::string large;  // several chunks that do not compress to almost nothing
   for (std::uint32_t i = 0; i < 1'500'000; ++i) large += static_cast<char>((i * 2654435761U) >> 24U);
   for (const auto& payload : {std::string(), std::string("x"), std::string(3'000'000, 'y'), large}) {
     write(payload);

@@ -1,4 +1,4 @@
-// Exports whose checksum is right and whose records no perfbench writes: made by hand, or changed.
+// Exports with a valid checksum but with records that no perfbench writes: made by hand, or modified.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -39,7 +39,7 @@ class HostileExport : public testing::Test {
     header_ = read_archive(scratch_ / "a.perfbench", scratch_ / "records");
     records_ = read_text(scratch_ / "records");
   }
-  // What import says to an export of these records.
+  // The error of an import of these records.
   std::string error_of(const std::string& records) {
     write_text(scratch_ / "records", records);
     write_archive(header_, scratch_ / "records", scratch_ / "b.perfbench");
@@ -127,7 +127,7 @@ TEST_F(HostileExport, WithAnyRecordThatCannotBeIsRefusedWholeAndNamesIt) {
   EXPECT_EQ(rows_of("attempts"), 2);
 }
 
-// What is made of the steps is not taken from a file.
+// Values that are computed from the steps are not taken from a file.
 TEST_F(HostileExport, MetricsAreOfTheStepsThatWereTakenIn) {
   EXPECT_GT(records_.find("step_time_s"), records_.find("{\"baseline\""));
   EXPECT_EQ(error_of(records_), "");

@@ -1,4 +1,4 @@
-// Who computed attention on a GPU, from a run directory into the database and out of it.
+// The kernels that computed attention on a GPU, from a run directory into the database and out of it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -75,7 +75,7 @@ TEST_F(RunWithAttention, HasAColumnForEveryField) {
   EXPECT_EQ(columns, column_names(columns_of<AttentionKernel>()));
 }
 
-// Version 6 lacked nothing but the table; what later versions have is there already.
+// Version 6 lacked only this table; the additions of later versions are already there.
 TEST_F(RunWithAttention, OfADatabaseWithoutThemStaysAndNewOnesAreAdded) {
   example_.attention_kernels.clear();
   take_in();

@@ -15,7 +15,7 @@ namespace {
 
 class ClassPeaks : public testing::Test {
  protected:
-  // Environments differ in the kernel from run to run, as they do in their commits: the class is the same.
+  // The kernel version differs from run to run, as commits do: the class is the same.
   std::int64_t add(double flops_per_s, std::int64_t ranks = 1, const std::string& cpu = "Example CPU 3000") {
     ExampleRun example{.attempt = example_attempt("c", ++written_)};
     example.environment.cpu_model = cpu;
@@ -39,7 +39,7 @@ class ClassPeaks : public testing::Test {
 };
 
 TEST_F(ClassPeaks, AreTheHighestOfTheFirstMeasurements) {
-  const auto slow = add(4e10);  // beside another program
+  const auto slow = add(4e10);  // measured beside another program
   add(1.2e11);
   const auto fast = add(1.3e11);
   const auto other_layout = add(2e11, 2);
@@ -55,7 +55,7 @@ TEST_F(ClassPeaks, AreTheHighestOfTheFirstMeasurements) {
   EXPECT_FALSE(attempt(unmeasured).cpu_peak);
 }
 
-// Else the MFU of every earlier report would change with what is measured tonight.
+// Otherwise tonight's measurements would change the MFU of every earlier report.
 TEST_F(ClassPeaks, DoNotChangeOnceThereAreEnough) {
   for (std::size_t i = 0; i < ClassPeakReader::kMeasurements; ++i) add(1e11);
   const auto late = add(9e11);

@@ -1,4 +1,4 @@
-// What an evaluation found, in the database.
+// The results of an evaluation in the database.
 #include <gtest/gtest.h>
 
 #include <cmath>

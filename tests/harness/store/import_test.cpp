@@ -26,7 +26,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-// Everything that a store says, without local keys: the oracle, written out table by table.
+// The whole content of a store without local keys: the oracle, written table by table.
 constexpr const char* kAttempt =
     "(SELECT r.run_id || ' ' || s.sweep_id || ' ' || a.attempt || ' ' || a.started_utc FROM attempts a "
     "JOIN runs r USING (run_key) JOIN sweeps s USING (sweep_key) WHERE a.attempt_key = x.attempt_key)";
@@ -126,7 +126,7 @@ class Transfer : public testing::Test {
 
   fs::path at(const std::string& name) { return scratch_ / name; }
 
-  // `runs` attempts of a sweep of day `day`, of a run of its own, on a machine of the store's own.
+  // `runs` attempts of a sweep on day `day`, of a separate run, on a machine of this store only.
   void add_sweep(const std::string& store, int day, int runs, const std::string& host) {
     const auto date = "2026-02-0" + std::to_string(day);
     for (int i = 1; i <= runs; ++i) {
@@ -144,7 +144,7 @@ class Transfer : public testing::Test {
     auto db = open_database(at(store));
     ingest_tree(db, at(store + ".runs"));
   }
-  // One row in every table that examples leave empty.
+  // One row in every table that the examples leave empty.
   void add_rest(const std::string& store, const std::string& day) {
     auto db = open_database(at(store));
     db.execute(
@@ -193,7 +193,7 @@ class Transfer : public testing::Test {
                     {SelftestKind::power, "quiet", "rate", 0.9, 0.8, 1, {}}});
     db.execute("INSERT INTO alert_outbox VALUES (NULL, 'm" + day + "', 't', '{}', 'waiting', 0, '', '', NULL)");
   }
-  // A comparison of two attempts: finished, or cut off.
+  // A comparison of two attempts: finished, or interrupted.
   void add_comparison(const std::string& store, const std::string& id, int a, int b, bool finished = true) {
     auto db = open_database(at(store));
     db.execute(
@@ -253,7 +253,7 @@ TEST_F(Transfer, GivesANewDatabaseEqualContents) {
   }
 }
 
-// A new table that no export carries turns this red.
+// A new table that no export includes makes this test fail.
 TEST_F(Transfer, LeavesNoTableEmptyButThatOfMessages) {
   fill("a.db", 1, "node1");
   give("a.db", "a.perfbench");
@@ -343,7 +343,7 @@ TEST_F(Transfer, OfASelectionHasABaselineIfItHasAllItsAttempts) {
 }
 
 TEST_F(Transfer, OfASelectionHasAComparisonIfItHasAllItsAttemptsAndItWasFinished) {
-  fill("a.db", 1, "node1");  // ab-node1, of attempts 1 and 2
+  fill("a.db", 1, "node1");  // ab-node1, with attempts 1 and 2
   add_comparison("a.db", "across", 1, 5);
   add_comparison("a.db", "cut-off", 1, 2, false);
   give("a.db", "a.perfbench", "2026-02-01-node1");
@@ -392,7 +392,7 @@ TEST_F(Transfer, OfADamagedFileLeavesNothingBehind) {
   }
 }
 
-// An older perfbench that was killed left what it had unpacked; one that is at work writes to its own.
+// An older perfbench that was killed left its unpacked file; a running import writes to a file of its own.
 TEST_F(Transfer, RemovesWhatAnImportThatWasKilledLeft) {
   add_sweep("a.db", 1, 1, "node1");
   give("a.db", "a.perfbench");
@@ -409,7 +409,7 @@ TEST_F(Transfer, RemovesWhatAnImportThatWasKilledLeft) {
   for (const auto& name : kept) EXPECT_TRUE(fs::exists(at(name))) << name;
 }
 
-// However the process ends, nothing unpacked stays: there is no file of it at any moment.
+// However the process ends, no unpacked data stays, because there is never a file of it.
 TEST_F(Transfer, UnpacksIntoNoFile) {
   add_sweep("a.db", 1, 2, "node1");
   give("a.db", "a.perfbench");
@@ -424,8 +424,8 @@ TEST_F(Transfer, UnpacksIntoNoFile) {
   EXPECT_GT(bytes, 1000U);
 }
 
-// What this perfbench took in of a file that one of version 1 of the format wrote: two sweeps, a comparison, a
-// baseline, 60 made-up nights and one's alert.
+// The result of importing a file in version 1 of the format: two sweeps, a comparison, a baseline, 60 simulated nights
+// and the alert of one.
 TEST_F(Transfer, OfAFileOfVersion1GivesWhatItHolds) {
   const auto file = fs::path(PERFBENCH_SOURCE_DIR) / "tests/harness/transfer_data/version1.perfbench";
   EXPECT_EQ(read_archive(file, at("old.db")).version, 1);
@@ -434,8 +434,8 @@ TEST_F(Transfer, OfAFileOfVersion1GivesWhatItHolds) {
   EXPECT_EQ(counts.at("steps").added, 450);
   EXPECT_EQ(counts.at("comparisons").added, 2);
   EXPECT_EQ(counts.at("alerts").added, 1);
-  open_database(at("old.db"));  // brought to today's schema
-  // Metrics are those that this perfbench knows.
+  open_database(at("old.db"));  // upgraded to today's schema
+  // Only metrics that this perfbench knows.
   const auto kept = [&](const std::string& store) {
     auto out = contents(at(store));
     std::erase_if(out, [](const auto& line) { return line.starts_with("metrics|") || line.starts_with("names|"); });
@@ -445,7 +445,7 @@ TEST_F(Transfer, OfAFileOfVersion1GivesWhatItHolds) {
   for (const auto& [what, count] : import_runs(at("b.db"), file)) EXPECT_EQ(count.added, 0) << what;
 }
 
-// Sums can be right although no perfbench wrote the file.
+// Checksums can be right although no perfbench wrote the file.
 TEST_F(Transfer, OfAnotherDatabaseIsAnErrorOfTheInputAndChangesNothing) {
   fill("b.db", 3, "node2");
   const auto before = contents(at("b.db"));
@@ -488,7 +488,7 @@ TEST_F(Transfer, OfANewerSchemaIsRefused) {
   EXPECT_THAT(error_of_taking("b.db", "a.perfbench"), HasSubstr("use a newer perfbench"));
 }
 
-// What cannot be read, or would not be taken in again, costs the rest nothing.
+// Rows that cannot be read, or could not be imported, are left out and do not affect the rest.
 TEST_F(Transfer, LeavesOutAndNamesWhatCannotBeRead) {
   fill("a.db", 1, "node1");  // attempts 1 and 2 have the baseline and the comparison
   open_database(at("a.db")).execute("UPDATE steps SET wall_ns = -5 WHERE step = 3 AND attempt_key = 2");
@@ -519,7 +519,7 @@ TEST_F(Transfer, OfAttemptsOutsideASweepKeepsTheFirstOfThem) {
   EXPECT_EQ(contents(at("a.db")), contents(at("b.db")));
 }
 
-// Merged from a database that an older perfbench filled, and the other way round.
+// Merged from a database of an older perfbench, and the other way round.
 TEST_F(Transfer, OfASweepTakesTheKindThatKnowsMore) {
   for (const auto& [store, kind] : {std::pair{"a.db", "night"}, {"b.db", "hand"}, {"c.db", "imported"}}) {
     add_sweep(store, 1, 1, "node1");
@@ -534,7 +534,7 @@ TEST_F(Transfer, OfASweepTakesTheKindThatKnowsMore) {
   EXPECT_THAT(rows_of(at("c.db"), "sweeps")[0], HasSubstr("|night|"));
 }
 
-// Two people judged one alert in two databases: the later word counts in both.
+// Two people judged one alert in two databases: the later judgement counts in both.
 TEST_F(Transfer, OfAlertsKeepsAllEventsInTheOrderOfTheirTimes) {
   add_sweep("a.db", 1, 2, "node1");
   add_rest("a.db", "01");
@@ -556,7 +556,7 @@ TEST_F(Transfer, OfAlertsKeepsAllEventsInTheOrderOfTheirTimes) {
   }
 }
 
-// An older entry that is taken in later does not take the place of a newer one.
+// An older entry that is imported later does not replace a newer one.
 TEST_F(Transfer, OfBaselinesKeepsTheNewestInForce) {
   add_sweep("a.db", 1, 2, "node1");
   add_rest("a.db", "02");

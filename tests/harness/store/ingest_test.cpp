@@ -33,7 +33,7 @@ double metric(const Connection& db, const std::string& name) {
   return statement.step() ? statement.real(0) : std::nan("");
 }
 
-// Everything that run directories say, by names and not by keys, so that the order of ingestion does not show.
+// The content of run directories, by names and not by keys, so that the order of ingestion does not matter.
 std::vector<std::string> dump(const Connection& db) {
   const std::string attempt =
       "(SELECT run_id || sweep_id || attempt || a.started_utc FROM attempts a "
@@ -71,7 +71,7 @@ std::vector<std::string> dump(const Connection& db) {
   return out;
 }
 
-// Two runs (one of two ranks), a repeat, and one that could not be executed.
+// Two runs (one of two ranks), a repeat, and a run that could not be executed.
 void write_example_tree(const fs::path& root) {
   ExampleRun one{.attempt = example_attempt("fsdp=1", 1)};
   write_run_directory(root / "one/001", one);
@@ -205,7 +205,7 @@ std::string text(const Connection& db, const std::string& sql) {
   return statement.step() ? statement.text(0) : "no row";
 }
 
-// Of every kind of file, and every way in which it can be lost.
+// For every kind of file, and every way in which it can be lost.
 TEST(Ingest, OfDamagedRecordsMakesACrashedAttemptThatNamesTheFile) {
   for (const auto* file : {"env.json", "result.json", "steps.rank0.jsonl"}) {
     for (const auto damage : kEveryDamage) {
@@ -257,7 +257,7 @@ TEST(Ingest, OfAnAttemptThatFailedAddsTheDamageToItsReason) {
                     HasSubstr("; steps.rank0.jsonl is damaged from line 1 on")));
 }
 
-// Without them nothing is known of the attempt.
+// Without these files nothing is known about the attempt.
 TEST(Ingest, RefusesADamagedRunOrAttemptAndTakesInTheRest) {
   for (const auto* file : {"run.json", "attempt.json"}) {
     for (const auto damage : kEveryDamage) {
@@ -354,7 +354,7 @@ TEST(Ingest, TakesAnOkAttemptWithoutStepsForCrashed) {
   EXPECT_THAT(text(db, "SELECT reason FROM attempts"), HasSubstr("steps.rank0.jsonl holds 0 of 6 steps"));
 }
 
-// The number of one step, in the records of rank 0, as other words.
+// Replaces the number of one step in the records of rank 0 with another text.
 void rewrite_number(const fs::path& directory, int step, const std::string& key, const std::string& value) {
   auto text = read_text(directory / "steps.rank0.jsonl");
   std::size_t line = 0;
@@ -371,7 +371,7 @@ std::vector<std::string> states(const Connection& db) {
   return out;
 }
 
-// attempt.json says ok, as it did before a run could be called diverged, and the losses are null.
+// attempt.json says ok, as it did before the state diverged existed, and the losses are null.
 TEST(Ingest, JudgesAnOldRunWhoseLossWasLostAsOneOfToday) {
   ScratchFolder scratch;
   auto db = open_database(scratch / "a.db");
@@ -434,7 +434,7 @@ TEST(Migration, CallsTheStoredRunsDivergedWhoseLossWasLost) {
                                       "ok: the gradient norm became NaN at step 2", "ok: ", "crashed: signal 11"));
 }
 
-// Processes, not threads: it is processes that share a database.
+// Uses processes and not threads, because processes share a database.
 TEST(Ingest, ByTwoProcessesAtOnceGivesTheSameAsByOne) {
   ScratchFolder scratch;
   constexpr int kAttempts = 40;
@@ -449,7 +449,7 @@ TEST(Ingest, ByTwoProcessesAtOnceGivesTheSameAsByOne) {
     if (child == 0) {
       int status = 1;
       try {
-        auto db = open_database(scratch / "a.db");  // the file itself is created in the race, too
+        auto db = open_database(scratch / "a.db");  // the file itself is created concurrently, too
         status = ingest_tree(db, scratch / "runs").problems.empty() ? 0 : 2;
       } catch (const std::exception& e) {
         ::write(2, e.what(), std::string(e.what()).size());

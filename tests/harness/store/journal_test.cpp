@@ -1,4 +1,5 @@
-// Databases where SQLite's write-ahead log cannot work: without memory that processes share, or shared by machines.
+// Databases where SQLite's write-ahead log cannot work: without shared memory between processes, or shared by several
+// machines.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sqlite3.h>
@@ -16,7 +17,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// While it lives SQLite's files are as usual, but for the shared memory of databases.
+// While it exists, SQLite works as usual, except for the shared memory of databases.
 class FilesWithout {
  public:
   enum class SharedMemory { offered_and_failing, not_offered };

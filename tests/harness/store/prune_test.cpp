@@ -27,7 +27,7 @@ using testing::Pair;
 
 class Prune : public testing::Test {
  protected:
-  // Attempt N of the example's run, of sweep sN, which began on the N-th of January.
+  // Attempt N of the example's run, in sweep sN, which began on the N-th of January.
   fs::path add(std::int64_t attempt, SweepKind kind = SweepKind::hand, const std::string& cell = "c") {
     ExampleRun example{.attempt = example_attempt(cell, attempt)};
     example.attempt.sweep_id = "s" + std::to_string(attempt);
@@ -135,7 +135,7 @@ TEST_F(Prune, KeepsTheNightsThatTheScreenLooksBackOn) {
   add(5, SweepKind::control);
   add(6, SweepKind::simulated);
   add(7);
-  add(25, SweepKind::night);  // by a clock that was wrong
+  add(25, SweepKind::night);  // with a clock that was wrong
   const auto result = pruned({.keep_sweeps = 0});
   EXPECT_THAT(left(), ElementsAre(1, 2, 3, 4, 5, 6, 25));
   EXPECT_THAT(result.kept, ElementsAre(Pair(KeptFor::history, 7)));

@@ -1,5 +1,5 @@
-// No question that a person or a night asks reads all attempts of a store, or all of their rows: SQLite's plan of every
-// statement that is executed says so. Without ANALYZE the plan does not depend on the rows, so a small store shows it.
+// No query of a user or a night reads all attempts of a store, or all of their rows: the test checks SQLite's plan of
+// every statement that is executed. Without ANALYZE the plan does not depend on the rows, so a small store is enough.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sqlite3.h>
@@ -26,8 +26,8 @@ using testing::IsEmpty;
 using testing::Not;
 using testing::SizeIs;
 
-// Tables (and their aliases in queries) that stay small: a row a night, a cell, a machine, an alert or what a person
-// wrote; and the index of attempts that are not ok.
+// Tables (and their aliases in queries) that stay small, with a row for each night, cell, machine, alert or user's
+// entry; and the index of attempts that are not ok.
 const std::set<std::string> kSmall = {"sweeps", "nights", "cells",  "c", "environments", "e",        "names",
                                       "n",      "runs",   "alerts", "s", "baselines",    "CONSTANT", "tags"};
 constexpr const char* kSmallIndex = "USING COVERING INDEX attempts_not_ok";
@@ -37,7 +37,7 @@ int collect(unsigned, void* statements, void* statement, void*) {
   return 0;
 }
 
-// "table: statement" of each table that is read whole although it grows with every attempt.
+// "table: statement" for each table that is read completely although it grows with every attempt.
 std::vector<std::string> full_scans(const Connection& db, const std::function<void()>& work) {
   std::set<std::string> statements;
   sqlite3_trace_v2(db.handle(), SQLITE_TRACE_STMT, collect, &statements);
@@ -160,7 +160,7 @@ TEST_F(QueryPlan, OfAListOfRunsUsesAnIndex) {
       IsEmpty());
 }
 
-// Of machines and sizes of memory there are few.
+// There are few machines and sizes of memory.
 TEST_F(QueryPlan, OfAViewOfOneRunUsesAnIndex) {
   for (const auto* view : {"v_runs", "v_steps", "v_metrics"}) {
     Statement plan(db_, std::string("EXPLAIN QUERY PLAN SELECT * FROM ") + view + " WHERE run_id = '" + run_ + "'");
@@ -186,7 +186,7 @@ TEST_F(QueryPlan, OfTakingARunInUsesAnIndex) {
               IsEmpty());
 }
 
-// The test itself can fail.
+// Shows that the test itself can fail.
 TEST_F(QueryPlan, IsSeenToReadEverythingWithoutTheIndex) {
   db_.execute("DROP INDEX attempts_by_sweep");
   EXPECT_THAT(scans_of_loading("latest"), Not(IsEmpty()));

@@ -17,13 +17,13 @@ namespace {
 using testing::HasSubstr;
 using testing::SizeIs;
 
-// Two sweeps of one cell, the second newer.
+// Two sweeps of one cell, the second one newer.
 struct TwoSweeps {
   ScratchFolder scratch;
   Connection db = open_database(scratch / "a.db");
   TwoSweeps() {
     ExampleRun old{.attempt = example_attempt("c", 1)};
-    old.attempt.engine_sha256.clear();  // of an older perfbench
+    old.attempt.engine_sha256.clear();  // as an older perfbench recorded it
     write_run_directory(scratch / "old", old);
     ExampleRun fresh{.attempt = example_attempt("c", 2)};
     fresh.attempt.sweep_id = "20260201T120000Z-example";
@@ -99,7 +99,7 @@ TEST(SweepKinds, DecideWhatIsLatestAndWhatCanBeResumed) {
   }
 }
 
-// Attempts of one sweep in two databases, of which one is older and does not say what the sweep was made for.
+// Attempts of one sweep in two databases, of which the older one does not record the purpose of the sweep.
 TEST(SweepKinds, OfOneSweepTheOneThatKnowsMoreCounts) {
   ScratchFolder scratch;
   auto db = open_database(scratch / "a.db");
@@ -123,7 +123,7 @@ TEST(SweepRequests, AreKnownFromTheBeginningAndFromAnyAttempt) {
   const SweepWords words{.only = {"fsdp=2", "remat=none"}, .set = {"steps=9"}};
   record_request(store.db, {.sweep_id = "begun",
                             .matrix = "example",
-                            .begun_utc = "2026-02-01T12:00:00Z",  // the second of another sweep's first attempt
+                            .begun_utc = "2026-02-01T12:00:00Z",  // the same second as another sweep's first attempt
                             .words = words,
                             .repeats = 2});
   EXPECT_EQ(newest_sweep(store.db, "example"), "begun") << "one without an attempt";

@@ -85,7 +85,7 @@ TEST(Database, ThatIsNoDatabaseIsAnInputError) {
   }
 }
 
-// -1 was taken for a version older than all, and 0 in a database with tables for an empty one.
+// -1 used to be taken for a version older than all, and 0 in a database with tables for an empty one.
 TEST(Database, OfAVersionThatNoPerfbenchGivesIsRefused) {
   ScratchFolder scratch;
   for (const auto* version : {"-1", "0", "-2147483648"}) {
@@ -102,11 +102,11 @@ TEST(Database, OfAVersionThatNoPerfbenchGivesIsRefused) {
   }
 }
 
-// The file is bounded in pages, as a full disk bounds it.
+// Limits the file to a number of pages, as a full disk does.
 TEST(Database, SaysThatItsDiskIsFull) {
   ScratchFolder scratch;
   auto db = open_database(scratch / "a.db");
-  Statement(db, "PRAGMA max_page_count = 1").step();  // as many as there are
+  Statement(db, "PRAGMA max_page_count = 1").step();  // its present number
   try {
     for (int i = 0; i < 10'000; ++i) {
       Statement(db, "INSERT INTO names (name) VALUES (?)").run(std::to_string(i) + std::string(1000, 'x'));
@@ -118,7 +118,7 @@ TEST(Database, SaysThatItsDiskIsFull) {
   }
 }
 
-// A write-ahead log needs shared memory, for which a full disk has no room either: SQLite calls that an I/O error.
+// A write-ahead log needs shared memory, for which a full disk has no room either. SQLite reports that as an I/O error.
 TEST(Database, SaysThatItsDiskIsFullWhereTheLogFindsNoRoom) {
   ScratchFolder scratch;
   const auto disk = scratch / "disk";

@@ -56,7 +56,7 @@ TEST_F(Nights, AreTheMediansOfTheirRunsOnTheLogScale) {
   EXPECT_EQ(second.facts->at("hostname"), example_environment().hostname);
 }
 
-// A night that two engines measured has a value of each. A run with an injected fault is part of no night.
+// A night that two engines measured has a value for each. A run with an injected fault belongs to no night.
 TEST_F(Nights, OfTwoEnginesAreTwoPoints) {
   for (const double step_s : {0.4, 0.4, 0.9}) {
     auto one = run(1, step_s);
@@ -75,7 +75,7 @@ TEST_F(Nights, OfTwoEnginesAreTwoPoints) {
   EXPECT_EQ(series[0].nights[1].subject->engine_sha256, std::string(64, 'b'));
 }
 
-// The geometric mean of the two middle ones, not the arithmetic one.
+// The geometric mean of the two middle values, not the arithmetic one.
 TEST_F(Nights, OfTwoRunsAreTheirGeometricMean) {
   for (const double step_s : {0.4, 0.9}) add(run(1, step_s));
   EXPECT_NEAR(load()[0].nights[0].value, 0.6, 1e-9);
@@ -101,7 +101,7 @@ TEST_F(Nights, LeaveOutNoisyAndFailedRuns) {
   EXPECT_NEAR(nights[1].value, 6.0, 1e-9);
 }
 
-// A GPU at its power cap turns its clock.
+// A GPU at its power cap changes its clock.
 TEST_F(Nights, OfAGpuBearAProbeThatIsNoiseOnAProcessor) {
   for (const auto device : {spec::Device::cpu, spec::Device::cuda}) {
     auto turned = run(1, 0.5);
@@ -126,8 +126,8 @@ TEST_F(Nights, TwoMachinesOfOneNightAreTwoPoints) {
   EXPECT_NE(nights[0].machine, nights[1].machine);
 }
 
-// Containers and machines of a cloud have other names every night, and a kernel is updated: thirty nights of one cell,
-// the last half as fast again, are one series.
+// Containers and cloud machines have another name every night, and a kernel is updated: thirty nights of one cell, the
+// last half of them in twice the time, form one series.
 TEST_F(Nights, GatherOnOneClassOfMachine) {
   for (int night = 1; night <= 28; ++night) {
     auto one = run(night, night == 28 ? 0.75 : 0.5 * (1 + 0.002 * (night * 7 % 5 - 2)));
@@ -216,7 +216,7 @@ TEST_F(Nights, TonightIsTheNewestSweepWithTheStateOfEachCell) {
   EXPECT_EQ(tonight.night.at("nightly").revision, example_environment().git_commit);
   ASSERT_THAT(tonight.cells, SizeIs(2));
   EXPECT_EQ(tonight.cells[0].cell, "fine");
-  EXPECT_EQ(tonight.cells[0].state, "ok");  // one of its runs was
+  EXPECT_EQ(tonight.cells[0].state, "ok");  // one of its runs was ok
   EXPECT_EQ(tonight.cells[1].state, "infeasible");
   EXPECT_EQ(tonight.cells[1].reason, "needs 80 GiB");
 }
@@ -252,7 +252,7 @@ TEST_F(Nights, ProbesAreTheMediansOfEachNight) {
   EXPECT_NEAR(probes.at("night01"), 0.002, 1e-9);
 }
 
-// Only a night is one: neither what somebody measured by hand nor half of a comparison is a history.
+// Only nights count: neither a measurement by hand nor half of a comparison belongs to a history.
 TEST_F(Nights, AreSweepsThatWereMadeAsOne) {
   add(run(1, 0.5));
   int day = 2;
@@ -292,7 +292,7 @@ TEST_F(Nights, OfAMatrixAreThoseOfItsVeryName) {
     ASSERT_THAT(tonight.cells, SizeIs(1)) << name;
     EXPECT_EQ(tonight.cells[0].cell, name);
   }
-  // Of a pattern only * is special.
+  // In a pattern only * is special.
   for (const auto* pattern : {"tiny [nightly]/*", "tiny [*"}) {
     EXPECT_THAT(load_history(db_, {.series = pattern}), SizeIs(2)) << pattern;
   }
@@ -313,7 +313,7 @@ TEST_F(Nights, OfTheFutureAreNotLookedAtAndNamed) {
   EXPECT_THAT(future_night_text(left_out[0]), testing::HasSubstr("dated 2030-01-01T02:00:00Z"));
 }
 
-// Two nodes measure one matrix into one store: the second begins while the first is measuring.
+// Two nodes measure one matrix into one store: the second one begins while the first one is measuring.
 TEST_F(Nights, LookAtThemselves) {
   add(run(1, 0.5, "a"));
   for (const auto* node : {"first", "second"}) {

@@ -13,7 +13,7 @@
 namespace perfbench::spec {
 namespace {
 
-// Every field gets a value of its own, so that a swap of two cannot hide.
+// Every field gets a different value, so that a swap of two is noticed.
 StepRecord random_record(std::mt19937_64& engine) {
   StepRecord record;
   std::uniform_int_distribution<std::int64_t> whole(0, std::int64_t{1} << 40);
@@ -82,7 +82,7 @@ TEST(StepLineReader, TakesALossThatIsNotANumber) {
   EXPECT_EQ(reader.read(to_json_line(record)).loss, record.loss);
 }
 
-// Which std::from_chars would take for numbers.
+// std::from_chars would accept these as numbers.
 TEST(StepLineReader, RefusesWordsOfCThatAreNoJson) {
   const auto good = to_json_line(StepRecord{});
   const std::string key = "\"loss\":";
@@ -94,7 +94,7 @@ TEST(StepLineReader, RefusesWordsOfCThatAreNoJson) {
   }
 }
 
-// A record that two fields were added to.
+// A record to which two fields were added.
 struct Lap {
   std::int64_t number = 0;
   double seconds = 0;

@@ -84,7 +84,7 @@ TEST(Subject, IsNamedByItsWholeNameBeforeAPartOfIt) {
   EXPECT_THAT(named_subjects(all, "side B"), IsEmpty());
 }
 
-// Of an older perfbench, which did not record the engine, each sweep is a subject of its own, and so is each build.
+// An older perfbench did not record the engine: then each sweep is a subject of its own, and so is each build.
 TEST(Subject, WithoutAnEngineIsOfItsSweepAndBuild) {
   const ScratchFolder scratch;
   auto db = open_database(scratch / "a.db");

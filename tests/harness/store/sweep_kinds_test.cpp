@@ -1,4 +1,4 @@
-// What a sweep was made for, in databases whose sweeps said it by their names.
+// The purpose of a sweep, in databases in which only the names of sweeps showed it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

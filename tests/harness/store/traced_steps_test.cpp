@@ -1,4 +1,4 @@
-// Traces on the way into the database: rows of what was traced, and a run that is kept whatever its trace is like.
+// Traces on the way into the database: rows of traced steps, and runs that are stored whatever their trace is like.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -42,7 +42,7 @@ TEST_F(TracedRun, GivesARowPerRankAndStepAsTheSummarySays) {
   const auto outcome = ingest_run_directory(db_, folder_);
   EXPECT_EQ(outcome.ingested, Ingested::added);
   EXPECT_THAT(outcome.trace_problem, IsEmpty());
-  EXPECT_EQ(outcome.step_rows, 12);  // traced steps are none of them
+  EXPECT_EQ(outcome.step_rows, 12);  // traced steps are not included
   const auto expected = summarise(example_traces());
   ASSERT_THAT(expected, SizeIs(4));
   Statement query(db_, "SELECT * FROM traced_steps ORDER BY rank, step");
@@ -108,7 +108,7 @@ std::vector<std::string> schema_of(const Connection& db) {
   return out;
 }
 
-// tests/harness/store/schema_NNN.sql is schema.sql as version NNN had it.
+// tests/harness/store/schema_NNN.sql is schema.sql as of version NNN.
 TEST(Migration, FromVersion1GivesTheSchemaOfANewDatabase) {
   ScratchFolder scratch;
   const auto first = read_text(PERFBENCH_SOURCE_DIR "/tests/harness/store/schema_001.sql");

@@ -1,4 +1,4 @@
-// Traffic of runs that an older perfbench stored.
+// The traffic of runs that an older perfbench stored.
 #include <gtest/gtest.h>
 
 #include "harness/store/database.h"

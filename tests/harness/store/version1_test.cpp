@@ -1,6 +1,6 @@
-// tests/harness/version1_run is a run directory as version 1 of the formats wrote it; it is never written again. When a
-// test here fails, a field was added without omitted_at_default(), or a field was renamed or removed: the run
-// directories that people keep have become unreadable, or their runs got other ids.
+// tests/harness/version1_run is a run directory in version 1 of the formats; it is never written again. When a test
+// here fails, a field was added without omitted_at_default(), or a field was renamed or removed: existing run
+// directories have become unreadable, or their runs got other ids.
 #include <gtest/gtest.h>
 
 #include "harness/evidence/attempt.h"
@@ -31,7 +31,7 @@ TEST(Version1Run, IsTakenInUnderTheIdItWasGiven) {
   EXPECT_EQ(outcome.lost_step_lines, 0);
   Statement run(db, "SELECT run_id, run_json FROM runs");
   ASSERT_TRUE(run.step());
-  EXPECT_EQ(run.text(0), "441caef364e16aad724220f82864c1fca8d1d32d54af229a216e49e43b14653b");  // of sha256sum
+  EXPECT_EQ(run.text(0), "441caef364e16aad724220f82864c1fca8d1d32d54af229a216e49e43b14653b");  // by sha256sum
   EXPECT_EQ(run.text(1), first_line(kRunFile));
 }
 

@@ -1,5 +1,5 @@
-// The views for other programs (schema.sql) say what the typed readers say. SQL in a view cannot share code with them:
-// every place where it repeats a rule is held against that rule here.
+// The views for other programs (schema.sql) agree with the typed readers. SQL in a view cannot share code with them, so
+// every place where it repeats a rule is compared with that rule here.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ namespace {
 
 class Views : public testing::Test {
  protected:
-  // Two machines of one class, one of another, and an attempt that no engine began.
+  // Two machines of one class, one of another class, and an attempt whose engine never started.
   Views() {
     const std::int64_t memory[] = {8'321'499'136, 8'321'490'000, 17'000'000'000};
     for (int i = 1; i <= 4; ++i) {

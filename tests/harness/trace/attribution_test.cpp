@@ -1,4 +1,4 @@
-// That the shares of a difference sum to it, and that what made it comes first.
+// The shares of a difference sum to it, and the main cause comes first.
 #include "harness/trace/attribution.h"
 
 #include <gmock/gmock.h>
@@ -60,7 +60,7 @@ TEST(Attribution, SharesSumToTheDifferenceWhateverTheSteps) {
     ASSERT_TRUE(found);
     double sum = 0;
     for (const auto& share : found->shares) sum += share.difference_s();
-    // Sums of 7 steps of below 3 ms: each addition rounds by at most 2^-53 of 3 ms, some dozens of them.
+    // Sums of 7 steps of below 3 ms: each addition rounds by at most 2^-53 of 3 ms, for some dozens of additions.
     EXPECT_NEAR(sum, found->difference_s(), 1e-16);
   }
 }
@@ -84,7 +84,7 @@ TEST(Attribution, SaysNothingWithoutStepsAndCountsWhatWasDropped) {
   EXPECT_FALSE(attribute({{}}, {{split(0, {})}}));
   auto a = split(0, {matmul("forward", 1)});
   auto b = split(1, {matmul("forward", 1)});
-  a.dropped_records = b.dropped_records = 7;  // one rank's, repeated by both of its steps
+  a.dropped_records = b.dropped_records = 7;  // of one rank, repeated by both of its steps
   const auto found = attribute({{a, b}}, {{split(0, {matmul("forward", 1)})}});
   ASSERT_TRUE(found);
   EXPECT_EQ(found->dropped_records, 7);

@@ -1,4 +1,4 @@
-// Which part a name belongs to.
+// The part to which a name belongs.
 #include <gtest/gtest.h>
 
 #include "harness/trace/trace_part.h"
@@ -29,7 +29,7 @@ TEST(TracePart, OfASpanComesFromItsNameUnlessItIsOfACollective) {
   EXPECT_EQ(part_of_span(spec::TraceKind::op, "no_such_operation"), std::nullopt);
 }
 
-// Names as libraries give them, demangled.
+// Demangled names of libraries.
 TEST(TracePart, OfAKernelWithoutASpanIsReadFromItsName) {
   for (const auto& [name, part] :
        {std::pair{"sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize64x128x64", TracePart::gemm},

@@ -1,4 +1,4 @@
-// The exports, read back by what others would read them with: plain SQL, a JSON reader.
+// Reads the exports back with tools of the kind that others use: plain SQL, a JSON reader.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -92,7 +92,7 @@ TEST(NsightExport, AMarkerOfALibraryIsARangeBesideTheEnginesOwn) {
                    "SELECT n.text, n.start, n.end, n.globalTid % 0x1000000, c.text FROM NVTX_EVENTS n JOIN NVTX_EVENTS "
                    "c ON c.category = n.category AND c.eventType = 33 WHERE n.eventType = 59 AND n.text LIKE 'NCCL%'"),
               ElementsAre("NCCL: ncclAllReduce|1150|1190|2|marker"));
-  // It executes nothing: where the time went does not change.
+  // It executes nothing, so the division of the time does not change.
   const auto json_of = [](const auto& of) { return spec::value_to_json(summarise(of), spec::Written::whole); };
   EXPECT_EQ(json_of(traces), json_of(gpu_traces()));
 }
@@ -123,7 +123,7 @@ TEST(ChromeExport, IsJsonWithEverySpanOnItsLane) {
   ASSERT_THAT(spans, SizeIs(7));
   const auto& kernel = spans["void (anonymous namespace)::ns::gemm<float, 3>(float*)"];
   EXPECT_EQ(kernel["cat"], "kernel");
-  EXPECT_DOUBLE_EQ(kernel["ts"].get<double>(), 0.05);  // us after the step began
+  EXPECT_DOUBLE_EQ(kernel["ts"].get<double>(), 0.05);  // us after the start of the step
   EXPECT_DOUBLE_EQ(kernel["dur"].get<double>(), 0.45);
   EXPECT_EQ(kernel["pid"], 1);
   EXPECT_EQ(threads[kernel["tid"]], "device 0 stream 7");
@@ -144,8 +144,8 @@ TEST(ChromeExport, IsWhatPerfettoReads) {
   EXPECT_THAT(trace_event_faults(chrome_json({})), ElementsAre());
 }
 
-// Recorded at their ends, so that the inner one comes first; one call that starts three kernels, as a graph's does;
-// two ranks with the same correlations; neighbours at times that are no whole numbers of any power of two.
+// Recorded at their ends, so that the inner one comes first; one call that starts three kernels, as a graph does; two
+// ranks with the same correlations; neighbours at times that are not multiples of a power of two.
 TEST(ChromeExport, IsWhatPerfettoReadsWhateverTheOrderAndTheTimes) {
   std::vector<RankTrace> traces;
   for (std::int64_t rank = 0; rank < 2; ++rank) {
@@ -163,7 +163,7 @@ TEST(ChromeExport, IsWhatPerfettoReadsWhateverTheOrderAndTheTimes) {
   EXPECT_THAT(trace_event_faults(chrome_json(traces)), ElementsAre());
 }
 
-// A kernel that a clock sets before its call, and a collective that begins with its submission and is longer.
+// A kernel that by its clock starts before its call, and a collective that begins with its submission and lasts longer.
 TEST(ChromeExport, LeavesOutArrowsThatWouldGoBack) {
   MadeUpTrace made(0);
   made.step(1, 0, 1000)
@@ -176,7 +176,7 @@ TEST(ChromeExport, LeavesOutArrowsThatWouldGoBack) {
   EXPECT_EQ(text.find("\"ph\":\"s\""), std::string::npos);
 }
 
-// The rules themselves: each is broken once.
+// Tests the rules themselves: breaks each of them once.
 TEST(TraceEventFormat, FindsWhatIsWrong) {
   const auto faults = [](const std::string& events) {
     return trace_event_faults(R"({"traceEvents":[)" + events + "]}");

@@ -1,4 +1,4 @@
-// Traces written by hand: events in the units of a test, and the files that an engine would have written of them.
+// Traces written by hand: events in the units of a test, and the files that an engine would have written for them.
 #pragma once
 
 #include <filesystem>
@@ -36,7 +36,7 @@ class MadeUpTrace {
   std::int64_t step_ = 0;
 };
 
-// Two ranks of a CPU, two steps each, with what a file can hold.
+// Two ranks on a CPU, two steps each, with everything that a file can contain.
 std::vector<RankTrace> example_traces();
 void write_traces(const std::filesystem::path& directory, const std::vector<RankTrace>& traces);
 std::string file_text(const RankTrace& trace);

@@ -1,4 +1,4 @@
-// That operations of two steps find each other, and what one of them has alone its place.
+// Operations of two steps find each other, and those of only one step get the right place.
 #include "harness/trace/step_alignment.h"
 
 #include <gmock/gmock.h>
@@ -12,7 +12,7 @@ namespace {
 using spec::TraceKind;
 using testing::ElementsAre;
 
-// A step of layers, each a matmul of that many ns and a norm of 10, one behind the other.
+// A step of layers in sequence, each with a matmul of that many ns and a norm of 10.
 MadeUpTrace& add_step(MadeUpTrace& trace, std::int64_t step, std::int64_t begin, const std::vector<std::int64_t>& ns) {
   std::int64_t end = begin;
   for (const auto t : ns) end += t + 10;
@@ -62,7 +62,7 @@ TEST(StepAlignment, PairsTheOperationsOfTheStepsOfMiddleLength) {
   EXPECT_EQ(found->operations[2].difference_ns(), 5);
 }
 
-// Of the other's layers one is missing, and one operation is done twice.
+// One layer of the other step is missing, and one operation is done twice.
 TEST(StepAlignment, WhatOneStepHasAloneStandsWhereItRan) {
   MadeUpTrace more;
   add_step(more, 0, 0, {30});

@@ -1,4 +1,4 @@
-// A step divided by what ran: names and phases, and that overlapping work counts once.
+// A step divided by what ran: names and phases; overlapping work counts once.
 #include "harness/trace/step_split.h"
 
 #include <gmock/gmock.h>

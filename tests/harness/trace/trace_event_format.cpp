@@ -28,7 +28,7 @@ class Reader {
     }
     const auto unit = trace.value("displayTimeUnit", "ms");
     if (unit != "ms" && unit != "ns") faults_.push_back("displayTimeUnit " + unit);
-    std::vector<std::pair<std::int64_t, std::size_t>> order;  // by time, then as in the file
+    std::vector<std::pair<std::int64_t, std::size_t>> order;  // by time, then in the order of the file
     for (const auto& event : trace["traceEvents"]) {
       number_ = order.size();
       order.emplace_back(is_sound(event) && event["ph"] != "M" ? ns(event["ts"]) : -1, number_);

@@ -1,4 +1,4 @@
-// Where the time of a step goes: lists of events written by hand, sums computed by hand.
+// The division of a step's time: events written by hand, sums computed by hand.
 #include "harness/trace/trace_summary.h"
 
 #include <gmock/gmock.h>
@@ -49,7 +49,7 @@ TEST(TraceSummary, CountsWhatTheHostExecutesByItsOperations) {
   EXPECT_EQ(s.gemm_ns, 200);
   EXPECT_EQ(s.attention_ns, 90);
   EXPECT_EQ(s.elementwise_ns, 5);
-  EXPECT_EQ(s.optimizer_ns, 200);  // the norm of the gradients is the optimizer's
+  EXPECT_EQ(s.optimizer_ns, 200);  // the norm of the gradients belongs to the optimizer
   EXPECT_EQ(s.idle_host_ns, 1000 - 20 - 40 - 200 - 90 - 5 - 200);
   EXPECT_EQ(s.idle_dependency_ns, 0);
   EXPECT_EQ(s.other_ns, 0);
@@ -68,7 +68,7 @@ TEST(TraceSummary, ACollectiveIsExposedOnlyWhileNothingIsComputed) {
   EXPECT_EQ(s.exposed_comm_ns, 40 + 200);  // before the product and after it
   EXPECT_EQ(s.gemm_ns, 300);
   EXPECT_EQ(s.elementwise_ns, 300);
-  // Handed over at 10, begun at 60: it waited for the thread. After it, from 600 to 700, nothing waits.
+  // Submitted at 10, begun at 60: it waited for the thread. After it, from 600 to 700, nothing waits.
   EXPECT_EQ(s.idle_dependency_ns, 50);
   EXPECT_EQ(s.idle_host_ns, 10 + 100);
 }
@@ -86,21 +86,21 @@ MadeUpTrace gpu_step() {
       .host(TraceKind::phase, "optimizer", 500, 600)
       .host(TraceKind::op, "sum_of_squares", 500, 520)
       .host(TraceKind::host_call, "cudaLaunchKernel", 505, 510, 104)
-      // Its name says nothing, the span of its launch does.
+      // Its name says nothing, but the span of its launch does.
       .device(TraceKind::kernel, "void k1(float*)", 7, 20, 220, 101)
       // Overlaps the product by 100: a product takes precedence.
       .device(TraceKind::kernel, "void k2(float*)", 13, 120, 320, 102)
-      // Waits until 400 for what it reads, although it was launched at 50.
+      // Waits until 400 for its input, although it was launched at 50.
       .device(TraceKind::kernel, "ncclDevKernel_ReduceScatter", 13, 400, 480, 103)
       // Launched only after the host had done something else.
       .device(TraceKind::kernel, "void k3(float*)", 7, 530, 560, 104)
       .device(TraceKind::copy, "", 7, 560, 570)
-      .device(TraceKind::kernel, "sm90_xmma_gemm_f32", 7, 600, 700)  // no call known: by its name
-      .device(TraceKind::kernel, "mystery", 7, 990, 1100);           // runs on after the step
+      .device(TraceKind::kernel, "sm90_xmma_gemm_f32", 7, 600, 700)  // its call is unknown, so its name decides
+      .device(TraceKind::kernel, "mystery", 7, 990, 1100);           // continues after the step
   return made;
 }
 
-// One call hands a whole step over; what it replays says itself what it is.
+// One call submits a whole step; the replayed kernels carry their operation themselves.
 TEST(TraceSummary, SortsReplayedWorkByTheOperationAndPhaseThatRecordedIt) {
   MadeUpTrace made;
   made.step(3, 0, 1000)
@@ -115,7 +115,7 @@ TEST(TraceSummary, SortsReplayedWorkByTheOperationAndPhaseThatRecordedIt) {
   const auto s = summary_of_step(made);
   EXPECT_EQ(s.elementwise_ns, 200);
   EXPECT_EQ(s.optimizer_ns, 100);
-  EXPECT_EQ(s.idle_dependency_ns, 5 + 30);  // from the call's return on, nothing waits for the host
+  EXPECT_EQ(s.idle_dependency_ns, 5 + 30);  // once the call has returned, nothing waits for the host
 }
 
 TEST(TraceSummary, FollowsKernelsToTheSpansThatSubmittedThem) {
@@ -134,7 +134,7 @@ TEST(TraceSummary, AGapIsOfTheHostUnlessSomethingWasHandedOverThatWaits) {
   const auto s = summary_of_step(gpu_step());
   // [15, 20): launched, not begun. [320, 400): the collective waits. [510, 530): launched, not begun.
   EXPECT_EQ(s.idle_dependency_ns, 5 + 80 + 20);
-  // [0, 15), [480, 510), [570, 600), [700, 990): nobody had said what to do.
+  // [0, 15), [480, 510), [570, 600), [700, 990): the host had not submitted anything.
   EXPECT_EQ(s.idle_host_ns, 15 + 30 + 30 + 290);
 }
 
@@ -168,7 +168,7 @@ TEST(TraceSummary, HasARowPerStepAndRankAndForgetsWhatLiesBetween) {
   EXPECT_EQ(all[1].dropped_records, 3);
 }
 
-// Any events at all: the parts sum to the step, none is negative, and no list takes long.
+// For any events, the parts sum to the step, none is negative, and no list takes long.
 TEST(TraceSummary, PartsSumToTheStepWhateverTheEvents) {
   std::mt19937 random(20240607);
   const auto below = [&random](std::int64_t n) { return static_cast<std::int64_t>(random()) % n; };

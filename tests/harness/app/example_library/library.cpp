@@ -1,4 +1,4 @@
-// A shared library of which there are two versions.
+// A shared library that is built in two versions.
 #include "tests/harness/app/example_library/library.h"
 
 int example_library_version() {

@@ -35,7 +35,7 @@ AttemptRecord example_attempt(const std::string& cell, std::int64_t number);
 // Writes all files of a finished attempt; for a state other than ok, leaves out env.json, result.json and steps.
 void write_run_directory(const std::filesystem::path& directory, const ExampleRun& example);
 
-// What a crash, a full disk or a hostile engine leaves in place of a file.
+// The damage to a file by a crash, a full disk or a hostile engine.
 enum class Damage { cut_off, empty, pipe, folder, endless, huge };
 inline constexpr Damage kEveryDamage[] = {Damage::cut_off, Damage::empty,   Damage::pipe,
                                           Damage::folder,  Damage::endless, Damage::huge};

@@ -70,7 +70,7 @@ TEST(AbCharts, AreInTheColoursOfVerdicts) {
   EXPECT_EQ(find(*find(of_one, "decisions"), "SAME")->colour, Colour::plain);
 }
 
-TEST(AbCharts, HaveTheWaterfallOfACellWhosePartsAreKnown) {
+TEST(AbCharts, HaveAWaterfallForACellWhosePartsAreKnown) {
   auto known = cell("a", Verdict::regressed);
   known.attribution = harness::Attribution{
       .a_s = 0.1,
@@ -85,7 +85,7 @@ TEST(AbCharts, HaveTheWaterfallOfACellWhosePartsAreKnown) {
   EXPECT_NEAR(find(*parts, "step")->points.back().y, 130, 1e-9);
 }
 
-TEST(AbCharts, OfManyCellsAreOfThoseThatDiffer) {
+TEST(AbCharts, ShowTheCellsThatDifferIfThereAreMany) {
   std::vector<harness::CellVerdict> cells;
   for (int i = 0; i < 40; ++i) cells.push_back(cell("same" + std::to_string(i), Verdict::same));
   cells.push_back(cell("slower", Verdict::regressed));

@@ -46,7 +46,7 @@ std::vector<Alert> examples() {
   return {first, harness::example_alert(gone, "bbbbbbbbbbbb"), harness::example_alert(machine, "cccccccccccc")};
 }
 
-TEST(AlertMarkdown, IsAsTheGoldenFile) {
+TEST(AlertMarkdown, MatchesTheGoldenFile) {
   expect_golden("alerts.md", render_markdown(alerts_document(group_by_range(examples()))));
   expect_golden("alert.md", render_markdown(alert_document(examples()[0])));
   EXPECT_EQ(render_markdown(alerts_document({})), "## No alerts\n");
@@ -60,14 +60,14 @@ TEST(AlertJson, HasEveryFieldOfAnAlert) {
   EXPECT_EQ(alert["events"][1]["author"], "ada");
 }
 
-TEST(AlertCsv, HasALineForEachAlertOfWhateverRange) {
+TEST(AlertCsv, HasALineForEachAlertOfAnyRange) {
   const auto csv = render_csv(alerts_document(group_by_range(examples())));
   EXPECT_THAT(csv, testing::StartsWith("alert_id,state,kind,matrix,cell,metric,ratio,confirmation,ratio_low,"));
   EXPECT_THAT(csv, HasSubstr("\r\nbbbbbbbbbbbb,open,vanished,nightly,model=c,step_time_s,,,,,"));
   EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 4);
 }
 
-TEST(CheckOfAlert, FailsWhileABadOneIsLive) {
+TEST(CheckOfAlert, FailsWhileABadAlertIsLive) {
   auto alert = examples()[0];
   EXPECT_EQ(check_of(alert).outcome, CheckOutcome::failed);
   alert.events.back().to = AlertState::wont_fix;
@@ -84,7 +84,7 @@ std::vector<Check> nasty_checks() {
           {"nightly", "better", CheckOutcome::passed, "-5 %", "unused"}};
 }
 
-TEST(Junit, IsWellFormedWhateverTheTextHolds) {
+TEST(Junit, IsWellFormedForAnyText) {
   const auto xml = to_junit(nasty_checks());
   harness::ScratchFolder scratch;
   harness::write_text(scratch / "a.xml", xml);
@@ -131,7 +131,7 @@ TEST(GithubAnnotations, CannotBeEndedByTheirText) {
             "::notice title=m%3A c::better\n");
 }
 
-TEST(WebhookBody, IsTextAndBlocksThatSlackTakes) {
+TEST(WebhookBody, IsTextAndBlocksThatSlackAccepts) {
   const auto group = group_by_range(examples())[0];
   const auto body = Json::parse(webhook_body(group));
   EXPECT_EQ(body.size(), 2U);

@@ -48,7 +48,7 @@ TEST(ChartTicks, AreRoundNumbersWithinTheRange) {
   EXPECT_THAT(axis_ticks(named, axis_range(named, {}), 3), ElementsAre(0, 2, 4));
 }
 
-TEST(ChartTicks, ARangeHoldsAllValuesWhateverTheyAre) {
+TEST(ChartTicks, ARangeContainsAllValues) {
   std::mt19937 random(5);
   std::uniform_real_distribution<double> exponent(-12, 12);
   for (int i = 0; i < 1000; ++i) {
@@ -95,7 +95,7 @@ TEST(ChartScene, PutsPointsWhereTheirNumbersAre) {
   EXPECT_EQ(shapes(scene, "rect", "shade").at(0)->text, "warm-up");
 }
 
-TEST(ChartScene, OfVeryManyPointsItDrawsWhatCanBeToldApartAndSaysSo) {
+TEST(ChartScene, DrawsTheDistinguishablePointsOfVeryManyAndSaysSo) {
   Chart chart{
       .key = "k", .title = "t", .x = {.title = "step"}, .y = {.title = "s"}, .series = {{.name = "", .points = {}}}};
   auto& points = chart.series[0].points;
@@ -123,7 +123,7 @@ TEST(ChartScene, OfVeryManyPointsItDrawsWhatCanBeToldApartAndSaysSo) {
   EXPECT_NEAR(bottom, number(*dots[1], "cy"), 0.11);
 }
 
-TEST(ChartScene, BeyondTheEndOfAnAxisIsAnArrowWithItsNumber) {
+TEST(ChartScene, APointBeyondTheEndOfAnAxisIsAnArrowWithItsNumber) {
   Chart chart{.key = "k",
               .title = "t",
               .x = {.title = "step"},
@@ -143,7 +143,7 @@ TEST(ChartScene, BeyondTheEndOfAnAxisIsAnArrowWithItsNumber) {
 }
 
 // 2, 3 and 5 mean bad, good and doubtful in a page's text, too (colours.css).
-TEST(ChartScene, ASeriesHasTheColourOfWhatItMeansWhereverItStands) {
+TEST(ChartScene, ASeriesHasTheColourOfItsMeaning) {
   Chart chart{.key = "c", .title = "c", .x = {.title = "x"}, .y = {.title = "y"}, .series = {}};
   for (const auto colour : {Colour::doubtful, Colour::by_place, Colour::good, Colour::bad}) {
     chart.series.push_back({.name = "", .marks = Marks::points, .points = {{.x = 1, .y = 1}}, .colour = colour});
@@ -156,18 +156,18 @@ TEST(ChartScene, ASeriesHasTheColourOfWhatItMeansWhereverItStands) {
                                  "dot series-2", "dot series-3", "dot series-2"));
 }
 
-TEST(ChartScene, WithoutAPointHasItsAxes) {
+TEST(ChartScene, AChartWithoutPointsHasItsAxes) {
   const auto scene = draw({.key = "k", .title = "empty", .x = {.title = "x"}, .y = {.title = "y"}, .series = {}});
   EXPECT_TRUE(shapes(scene, "circle").empty());
   EXPECT_EQ(shapes(scene, "text", "title").size(), 2U);
 }
 
-TEST(ChartSvg, IsTheFileItWas) {
+TEST(ChartSvg, MatchesTheGoldenFile) {
   expect_golden("chart.svg", svg({draw(two_lines())}));
 }
 
 // Names are text; elements and attributes come only from the drawing.
-TEST(ChartSvg, NamesThatWantToBeMarkupAreText) {
+TEST(ChartSvg, NamesThatLookLikeMarkupAreText) {
   auto chart = two_lines();
   const std::string hostile = "\"><script>alert(1)</script><image href='https://example.invalid/'/>\u202e\uffff&";
   chart.title = chart.x.title = chart.y.title = chart.series[0].name = chart.spans[0].name = hostile;
@@ -200,7 +200,7 @@ ReportRow row_of(std::int64_t devices, std::int64_t batch, double step_time) {
   return row;
 }
 
-TEST(ScalingCharts, AreOfRowsThatDifferAlongTheirAxisAlone) {
+TEST(ScalingCharts, UseRowsThatDifferOnlyAlongTheirAxis) {
   auto other = row_of(2, 8, 3);
   other.attention = "dot_product";
   const auto charts = scaling_charts({row_of(4, 8, 1.2), row_of(1, 8, 4), row_of(2, 8, 2.2), other});

@@ -86,7 +86,7 @@ TEST(DocumentText, NoLineIsWiderThanTheWidthAndNothingIsLeftOut) {
   }
 }
 
-TEST(DocumentText, WhatAllRowsShareIsSaidOnceAboveATableThatIsTooWide) {
+TEST(DocumentText, ValuesThatAllRowsShareArePrintedOnceAboveATableThatIsTooWide) {
   const auto text = text_of(wide_table(), 120);
   EXPECT_THAT(text, testing::StartsWith("Fixed 0: value-0, Fixed 1: value-1, "));
   EXPECT_EQ(text.find("value-0"), text.rfind("value-0"));
@@ -131,7 +131,7 @@ TEST(DocumentText, AWordThatIsWiderThanTheWidthStaysWhole) {
   EXPECT_EQ(text_of(table, 80), "A:\n  " + word + "\nB: small\n");
 }
 
-TEST(DocumentText, WithoutALimitNothingIsHoistedOrWrapped) {
+TEST(DocumentText, WithoutALimitNothingIsMovedOrWrapped) {
   const auto lines = lines_of(text_of(wide_table(), 0));
   ASSERT_EQ(lines.size(), 4U);
   EXPECT_GT(lines[1].size(), 190U);
@@ -168,7 +168,7 @@ Document with_notes() {
   return document;
 }
 
-TEST(DocumentFootnotes, OfRowsThatSayTheSameAreOne) {
+TEST(DocumentFootnotes, EqualNotesOfRowsAreOne) {
   EXPECT_EQ(render_text(with_notes(), {}),
             "A   N\n"
             "x   1  [1]\n"
@@ -186,7 +186,7 @@ TEST(DocumentFootnotes, OfRowsThatSayTheSameAreOne) {
             "\n[2] slow\n");
 }
 
-TEST(DocumentMarkdown, AHeadingHasItsLevelAndItsTextIsNoMarkup) {
+TEST(DocumentMarkdown, AHeadingHasItsLevelAndItsTextIsNotMarkup) {
   Document document;
   document.add(Heading{.level = 2, .text = "# a *b*"});
   EXPECT_EQ(render_markdown(document), "## \\# a \\*b\\*\n");
@@ -214,7 +214,7 @@ TEST(DocumentTable, WithoutRowsSaysSo) {
   EXPECT_THAT(text_of(wide_table(0), 20), HasSubstr("(no rows)"));
 }
 
-TEST(DocumentTable, OfOneAudienceIsNotThereForTheOther) {
+TEST(DocumentTable, ATableForOneAudienceDoesNotExistForTheOther) {
   Document document;
   document.add(Table{.key = "people",
                      .columns = {{.title = "Seen", .key = "seen", .audience = Audience::people}},
@@ -246,7 +246,7 @@ TEST(DocumentValues, AreRawForProgramsAndTextForPeople) {
   EXPECT_EQ(render_json(document), "{}\n") << "what the document says of itself";
 }
 
-TEST(DocumentColour, IsThereOnlyWhereItWasAskedFor) {
+TEST(DocumentColour, IsUsedOnlyOnRequest) {
   Document document;
   document.add(Paragraph{.text = "failed", .tone = Tone::bad});
   document.add(Table{.key = "rows",
@@ -261,7 +261,7 @@ TEST(DocumentColour, IsThereOnlyWhereItWasAskedFor) {
   }
 }
 
-TEST(DocumentColour, IsTheOnlyEscapeSequenceThatLeaves) {
+TEST(DocumentColour, IsTheOnlyEscapeSequence) {
   std::FILE* file = std::tmpfile();
   ASSERT_NE(file, nullptr);
   print_coloured(file, "\x1b[31mbad\x1b[0m\n\x1b]0;t\x07\n::x\n");
@@ -302,7 +302,7 @@ TEST(DocumentEscaping, HoldsInEachFormat) {
   EXPECT_THAT(json["rows"][1].dump(), HasSubstr("::x"));
 }
 
-TEST(TextLayoutOfAStream, TakesTheWidthThatIsAskedForThenTheTerminalsThenTheEnvironments) {
+TEST(TextLayoutOfAStream, UsesTheRequestedWidthThenTheTerminalsThenTheEnvironments) {
   EXPECT_EQ(text_layout({}).width, 80U);
   EXPECT_EQ(text_layout({.columns = "132"}).width, 132U);
   EXPECT_EQ(text_layout({.columns = "wide"}).width, 80U);
@@ -312,7 +312,7 @@ TEST(TextLayoutOfAStream, TakesTheWidthThatIsAskedForThenTheTerminalsThenTheEnvi
   EXPECT_EQ(text_layout({.is_terminal = true, .terminal_columns = 100}, 0).width, 0U) << "unlimited";
 }
 
-TEST(TextLayoutOfAStream, HasColoursOnATerminalThatNobodySwitchedThemOffFor) {
+TEST(TextLayoutOfAStream, HasColoursOnATerminalUnlessSwitchedOff) {
   EXPECT_FALSE(text_layout({.term = "xterm"}).colour);
   EXPECT_TRUE(text_layout({.is_terminal = true, .term = "xterm"}).colour);
   EXPECT_FALSE(text_layout({.is_terminal = true, .no_colour = "1", .term = "xterm"}).colour);
@@ -320,7 +320,7 @@ TEST(TextLayoutOfAStream, HasColoursOnATerminalThatNobodySwitchedThemOffFor) {
 }
 
 // At least as wide as its words: 8 + 6 + 11 and two gaps of one.
-TEST(DocumentText, ClosesItsColumnsUpAndBreaksTitlesBehindStrokesBeforeItGivesTheTableUp) {
+TEST(DocumentText, NarrowsGapsAndBreaksTitlesAfterSlashesBeforeGivingUpTheTable) {
   Document document;
   document.add(Table{.key = "rows",
                      .columns = {{.title = "#devices of", .key = "a", .align = Align::right},

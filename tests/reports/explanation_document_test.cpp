@@ -76,7 +76,7 @@ std::string explanation_text(const Explanation& explanation) {
   return render_text(explanation_document(explanation), {.width = 0});
 }
 
-TEST(ExplanationDocument, HoldsWhatIsNeededAgainstTheDevice) {
+TEST(ExplanationDocument, ComparesTheNeedWithTheDevice) {
   const auto text = explanation_text({.cell = planned("")});
   EXPECT_THAT(text, HasSubstr("(defaults)\n"));
   EXPECT_THAT(text, HasSubstr("rank 0 needs most: 1.17 GiB per device, 1.95 GiB available, 800 MiB to spare"));
@@ -95,14 +95,14 @@ TEST(ExplanationDocument, SaysWhenThePeakIs) {
   EXPECT_THAT(explanation_text({.cell = planned("a=1", silent)}), HasSubstr("Peak: 1000 MiB alive\n"));
 }
 
-TEST(ExplanationDocument, SaysOfEachValueWhereItWaitsAndWhatItTakes) {
+TEST(ExplanationDocument, SaysWhereEachValueIsKeptAndItsSize) {
   const auto text = explanation_text({.cell = planned("a=1")});
   EXPECT_THAT(text, ContainsRegex("query_proj +query_proj +offloaded +50\\.0 MiB +16 +1 +100 MiB +100 MiB"));
   EXPECT_THAT(text, ContainsRegex("mlpwi_0 +mlpwi_0 +saved +80\\.0 MiB +16 +7 +600 MiB +0 B"));
   EXPECT_THAT(text, ContainsRegex("context +context +recomputed +20\\.0 MiB +16 +0 +0 B +0 B"));
 }
 
-TEST(ExplanationDocument, ListsWhatIsAliveAtThePeakToTheByte) {
+TEST(ExplanationDocument, ListsTheTensorsAtThePeakToTheByte) {
   const auto document = explanation_document({.cell = planned("a=1")});
   EXPECT_THAT(render_text(document, {.width = 0}),
               ContainsRegex("activations +layers\\.\\*\\.mlpwi_0 +bf16 +\\[2, 3\\] +7 +600 MiB +60\\.0 %"));
@@ -117,7 +117,7 @@ TEST(ExplanationDocument, ListsWhatIsAliveAtThePeakToTheByte) {
   EXPECT_EQ(needed, json["cell"][0]["needed_bytes"]);
 }
 
-TEST(ExplanationDocument, HasWhatFitsBesideTheCellItself) {
+TEST(ExplanationDocument, ListsAlternativesBesideTheCellItself) {
   const auto text = explanation_text(too_large());
   EXPECT_THAT(text, HasSubstr("Nearest cells that fit"));
   EXPECT_THAT(text, ContainsRegex("\\(as it is\\) +2\\.93 GiB +0 B +25\\.0 % +1 +512 B +0 B +1 +8\n"));
@@ -126,7 +126,7 @@ TEST(ExplanationDocument, HasWhatFitsBesideTheCellItself) {
   EXPECT_THAT(text, HasSubstr("2 of 9 tried"));
 }
 
-TEST(ExplanationDocument, SaysWhatWasTriedWhereNothingFits) {
+TEST(ExplanationDocument, SaysWhatWasTriedIfNothingFits) {
   auto nothing = too_large();
   nothing.alternatives.clear();
   nothing.smallest = harness::Alternative{{0, 1}, planned("remat=full fsdp_prefetch=0")};
@@ -135,7 +135,7 @@ TEST(ExplanationDocument, SaysWhatWasTriedWhereNothingFits) {
   EXPECT_THAT(text, ContainsRegex("remat=full fsdp_prefetch=0 +1\\.17 GiB"));
 }
 
-TEST(ExplanationDocument, OfACellThatWasNotCountedIsTheReason) {
+TEST(ExplanationDocument, ACellThatWasNotCountedShowsTheReason) {
   PlannedCell unknown;
   unknown.state = PlanState::excluded;
   unknown.reason = "known";
@@ -144,7 +144,7 @@ TEST(ExplanationDocument, OfACellThatWasNotCountedIsTheReason) {
   EXPECT_THAT(text, Not(HasSubstr("Peak")));
 }
 
-TEST(ExplanationDocument, OfAPipelineHasEachStageAndMarksTheOneThatNeedsMost) {
+TEST(ExplanationDocument, APipelineHasEachStageAndMarksTheOneThatNeedsMost) {
   auto pipeline = counts();
   pipeline.rank = 1;
   pipeline.bubble_fraction = 0.25;

@@ -25,11 +25,11 @@ const char* const kOrdinary[] = {"llama-7b remat=full fsdp=2,tp=4",
                                  "-",
                                  "+0.5 ms"};
 
-TEST(Shown, LeavesOrdinaryNamesAsTheyAre) {
+TEST(Shown, LeavesOrdinaryNamesUnchanged) {
   for (const auto* text : kOrdinary) EXPECT_EQ(shown(text), text);
 }
 
-TEST(Shown, WritesOutWhatMovesTheCursorOrReorders) {
+TEST(Shown, EscapesCharactersThatMoveTheCursorOrReorder) {
   EXPECT_EQ(shown("a\x1b[31mb\x07"), "a\\x1b[31mb\\x07");
   EXPECT_EQ(shown("\x7f \xc2\x9b"), "\\x7f \\x9b");  // delete, and the one-character form of ESC [
   EXPECT_EQ(shown("a\u202eb\u2028"), "a\\u202eb\\u2028");
@@ -42,7 +42,7 @@ TEST(Shown, IsOneLine) {
   EXPECT_EQ(shown_lines("a\tb\r\nc\nd\re"), "a\tb\r\nc\nd\\x0de");
 }
 
-TEST(Shown, IsValidUtf8WhateverItWasMadeOf) {
+TEST(Shown, IsValidUtf8ForAnyInput) {
   const std::string bad = "\xEF\xBF\xBD";
   EXPECT_EQ(shown("a\xff"
                   "b"),
@@ -73,7 +73,7 @@ TEST(CutTo, EndsBetweenTwoCharacters) {
   EXPECT_EQ(cut_to("aµb", 9), "aµb");
 }
 
-TEST(EscapeMarkdown, LeavesOrdinaryNamesAsTheyAre) {
+TEST(EscapeMarkdown, LeavesOrdinaryNamesUnchanged) {
   for (const auto* text : kOrdinary) EXPECT_EQ(escape_markdown(text), text);
 }
 
@@ -117,7 +117,7 @@ TEST(Markdown, TablesEscapeEveryCell) {
   EXPECT_EQ(markdown_table({{"h", "i"}, row}).text(), "| h    | i   |\n| ---- | --- |\n| x\\|y | a b |\n");
 }
 
-TEST(CsvField, IsNoFormula) {
+TEST(CsvField, IsNotAFormula) {
   EXPECT_EQ(csv_field("=cmd()"), "'=cmd()");
   EXPECT_EQ(csv_field("@SUM(A1)"), "'@SUM(A1)");
   EXPECT_EQ(csv_field("+A1"), "'+A1");

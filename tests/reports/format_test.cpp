@@ -29,7 +29,7 @@ TEST(Format, PercentagesHaveOneDigit) {
   EXPECT_EQ(format_percent_change(0.9), "-10.0 %");
 }
 
-TEST(Format, ParametersAreCountedAsModelsAreNamed) {
+TEST(Format, ParametersAreWrittenAsInNamesOfModels) {
   EXPECT_EQ(format_parameters(950), "950");
   EXPECT_EQ(format_parameters(124'439'808), "124M");
   EXPECT_EQ(format_parameters(6'738'415'616), "6.7B");
@@ -37,7 +37,7 @@ TEST(Format, ParametersAreCountedAsModelsAreNamed) {
   EXPECT_EQ(format_parameters(9'960'000'000), "10B");
 }
 
-TEST(Format, RatiosLoseTheirZeros) {
+TEST(Format, RatiosHaveNoTrailingZeros) {
   EXPECT_EQ(format_ratio(2.0), "2");
   EXPECT_EQ(format_ratio(0.5), "0.5");
   EXPECT_EQ(format_ratio(100), "100");
@@ -49,7 +49,7 @@ TEST(Sparkline, GoesFromTheLowestToTheHighest) {
   EXPECT_EQ(sparkline({}), "");
 }
 
-TEST(Sparkline, DoesNotBlowUpWhatIsNearlyFlat) {
+TEST(Sparkline, DoesNotEnlargeNearlyFlatSeries) {
   EXPECT_EQ(sparkline({1.0, 1.0001, 1.0}), "▄▅▄");
   EXPECT_EQ(sparkline({0, 0}), "▅▅");
 }

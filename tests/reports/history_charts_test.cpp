@@ -35,7 +35,7 @@ TEST(HistoryCharts, NameTheCommitOfEachNight) {
   EXPECT_THAT(chart.series, SizeIs(1));
 }
 
-TEST(HistoryCharts, DrawWhatTheScreenWasGivenLessTheControl) {
+TEST(HistoryCharts, DrawTheValuesOfTheScreenMinusTheControl) {
   auto series = series_of(3, 9);
   series.control = true;
   series.screened = {{.night = 0, .log = std::log(0.9)}, {.night = 2, .log = std::log(0.8)}};

@@ -296,7 +296,7 @@ TEST_F(HostileText, InAlerts) {
   shows(with({"alerts", "show", kHostile}));
 }
 
-TEST_F(HostileText, InPlansSweepsAndWhatEnginesSay) {
+TEST_F(HostileText, InPlansSweepsAndOutputOfEngines) {
   const auto engine = (scratch_ / "engine").string();
   shows({"plan", "m.yaml"});
   shows({"plan", "m.yaml", "--details", kHostile});

@@ -168,7 +168,7 @@ class ListOfRuns : public testing::Test {
   void SetUp() override { all_ = list_runs(db_, {.limit = kAll}); }
 };
 
-TEST_F(ListOfRuns, IsTheSameHoweverItIsSought) {
+TEST_F(ListOfRuns, IsTheSameForEveryQueryPath) {
   ASSERT_EQ(table_of(all_).rows.size(), std::size_t{kSweeps * kCells});
   std::size_t found = 0;
   for (const auto& [key, pattern] : conditions()) {
@@ -179,7 +179,7 @@ TEST_F(ListOfRuns, IsTheSameHoweverItIsSought) {
   EXPECT_GT(found, 1000U);
 }
 
-TEST_F(ListOfRuns, HasWhatFitsBothOfTwoConditions) {
+TEST_F(ListOfRuns, HasTheRunsThatMeetBothConditions) {
   const auto all = conditions();
   for (std::size_t i = 0; i < all.size(); i += 3) {
     for (std::size_t j = i % 7; j < all.size(); j += 17) {
@@ -190,7 +190,7 @@ TEST_F(ListOfRuns, HasWhatFitsBothOfTwoConditions) {
   }
 }
 
-TEST_F(ListOfRuns, OfAPageSaysHowFarItWasLookedFor) {
+TEST_F(ListOfRuns, APageSaysHowManyRunsWereExamined) {
   const auto look = [this](const std::string& where, std::size_t most) {
     return list_runs(db_, {.where = {where}, .limit = kAll, .most_looked_at = most});
   };

@@ -48,7 +48,7 @@ TEST(Mermaid, DrawsBarsOverTheirNamesAndLimitsAsLines) {
             "  line [8, 8]\n");
 }
 
-TEST(Mermaid, IsSilentWhereItsWordsWouldBeUntrue) {
+TEST(Mermaid, IsEmptyForChartsThatItCannotExpress) {
   auto uneven = nights();
   uneven.series[0].points[1].x = 7;
   EXPECT_EQ(mermaid(uneven), "");
@@ -68,7 +68,7 @@ TEST(Mermaid, IsSilentWhereItsWordsWouldBeUntrue) {
 }
 
 // A name cannot end its quotes, the line or the block, and cannot begin a comment or a setting.
-TEST(Mermaid, OfHostileNamesKeepsLetters) {
+TEST(Mermaid, KeepsTheLettersOfHostileNames) {
   auto chart = nights();
   chart.title = "a\"]\n```\n%%{init: {}}%% <b>`x`; \\";
   Document document;

@@ -73,7 +73,7 @@ TEST(Page, DataCannotEndItsElementOrTakeASlot) {
   EXPECT_EQ(plain.find("@STYLE@"), std::string::npos);
 }
 
-TEST(Page, AsksNobodyForAnything) {
+TEST(Page, MakesNoRequests) {
   const auto page = render_html(small_document());
   for (const char* request : {"src=", "href=\"http", "url(", "@import", "XMLHttpRequest", "innerHTML", "connect-src"}) {
     EXPECT_EQ(page.find(request), std::string::npos) << request;
@@ -81,7 +81,7 @@ TEST(Page, AsksNobodyForAnything) {
   EXPECT_NE(page.find("default-src 'none'"), std::string::npos);
 }
 
-TEST(Page, OfAServerLeadsToOthersAndAsksThatServerAlone) {
+TEST(Page, AServersPageLinksToOthersAndRequestsOnlyFromThatServer) {
   const Site site{.places = {{"Runs", "/runs"}}, .writable = true};
   auto document = small_document();
   document.actions = {"acknowledged", "wont_fix"};
@@ -99,7 +99,7 @@ TEST(Page, OfAServerLeadsToOthersAndAsksThatServerAlone) {
 }
 
 // For two streams that are never idle together, no span lies within another one.
-TEST(Page, ATimelineHasAsManyRowsAsRunAtOnce) {
+TEST(Page, ATimelineHasARowForEachConcurrentSpan) {
   TimelineLane lane{.name = "both", .spans = {}};
   for (std::int64_t i = 0; i < 1000; ++i) {
     lane.spans.push_back({.name = "a", .kind = "op", .start_ns = 5000 * i, .end_ns = 5000 * i + 9000});
@@ -109,7 +109,7 @@ TEST(Page, ATimelineHasAsManyRowsAsRunAtOnce) {
   EXPECT_EQ(data_of(render_html(document))["blocks"][0]["lanes"][0]["rows"], 2);
 }
 
-TEST(Page, ATimelineSaysEachNameOnceAndPutsSpansWithinOneAnotherBelow) {
+TEST(Page, ATimelineListsEachNameOnceAndNestsSpansBelow) {
   Document document;
   document.add(Timeline{
       .key = "t",
@@ -127,7 +127,7 @@ TEST(Page, ATimelineSaysEachNameOnceAndPutsSpansWithinOneAnotherBelow) {
 }
 
 // As many runs as a database has after a year, with the data that reports have for each.
-TEST(Page, OfTenThousandRunsIsBelowFiveMegabytes) {
+TEST(Page, TenThousandRunsAreBelowFiveMegabytes) {
   Table table{.key = "rows", .columns = {}, .rows = {}};
   constexpr int kColumns = 22;  // of a report
   for (int c = 0; c < kColumns; ++c) table.columns.push_back({.title = "Column", .key = "c" + std::to_string(c)});

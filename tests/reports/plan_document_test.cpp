@@ -66,7 +66,7 @@ TEST(PlanDocument, HasARowForEachCellWithReadableUnits) {
   EXPECT_THAT(text, HasSubstr("m: 3 cells, 1 feasible, 1 infeasible, 1 failed."));
 }
 
-TEST(PlanDocument, SaysHowWeightsComeToProductsWhereThePlanChose) {
+TEST(PlanDocument, SaysHowWeightsArePreparedIfThePlanChose) {
   auto kept = cell_in_plan("fsdp=1"), cast = cell_in_plan("fsdp=2");
   kept.cell.run.bf16_weights = spec::Bf16Weights::kept;
   kept.bf16_weights_because = "with kept weights the run needs 60 MiB";

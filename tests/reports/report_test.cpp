@@ -116,7 +116,7 @@ TEST_F(Report, AsMarkdownIsAsApproved) {
 }
 
 // One steady step in five takes 1.1 s instead of 0.1 s: 0.3 s a step, from which rates, MFU and days are computed.
-TEST_F(Report, RatesAreOfTheMeanStepBesideThem) {
+TEST_F(Report, RatesFollowFromTheMeanStep) {
   ExampleRun example{.attempt = {}};
   example.step_s = {0.1, 0.1, 0.1, 0.1, 0.1, 1.1};
   example.run.training_steps = 86400;
@@ -138,7 +138,7 @@ TEST_F(Report, RatesAreOfTheMeanStepBesideThem) {
 }
 
 // An attempt from before the mean was recorded has rates computed from its median.
-TEST_F(Report, RatesOfAnAttemptWithoutAMeanStepAreThoseThatItHas) {
+TEST_F(Report, AnAttemptWithoutAMeanStepKeepsItsRates) {
   ExampleRun example{.attempt = {}};
   add(example, "cell");
   harness::ingest_tree(db_, scratch_ / "runs");
@@ -150,7 +150,7 @@ TEST_F(Report, RatesOfAnAttemptWithoutAMeanStepAreThoseThatItHas) {
 
 // Steps of 0.1 and 0.3 s have a median rate of 6.7 per second, but their median time of 0.2 s corresponds to a rate of
 // 5.
-TEST_F(Report, RatesAreOfTheStepTimeThatTheRowShows) {
+TEST_F(Report, RatesFollowFromTheStepTimeThatTheRowShows) {
   for (const double step_s : {0.1, 0.3}) {
     ExampleRun example{.attempt = {}};
     example.step_s.assign(6, step_s);
@@ -177,7 +177,7 @@ TEST_F(Report, AsJsonIsAsApproved) {
   expect_golden("table.json", to_json(build_for_golden()));
 }
 
-TEST_F(Report, SaysOfARunThatItDivergedInPlaceOfASpeedAndWhatElseItsReaderMustKnow) {
+TEST_F(Report, ShowsThatARunDivergedInPlaceOfItsSpeedAndNotesTheRest) {
   ExampleRun diverged{.attempt = {}};
   diverged.attempt.state = AttemptState::diverged;
   diverged.attempt.reason = "the loss became NaN at step 3";
@@ -205,7 +205,7 @@ TEST_F(Report, SaysOfARunThatItDivergedInPlaceOfASpeedAndWhatElseItsReaderMustKn
 
 // The example's model has 2 layers of width 64, with queries of 64 and keys and values of 32: an adapter of rank 4 has
 // 4 * (64 + 64) parameters, or 4 * (64 + 32).
-TEST_F(Report, GivesTheModelsSizeAndBesideItWhatTrains) {
+TEST_F(Report, ShowsTheModelsSizeAndItsTrainableParameters) {
   ExampleRun lora{.attempt = {}};
   lora.run.task = spec::Task::lora;
   lora.run.lora = {.rank = 4, .targets = spec::LoraTargets::attention};
@@ -226,7 +226,7 @@ TEST_F(Report, GivesTheModelsSizeAndBesideItWhatTrains) {
 }
 
 // 128 positions in half a second.
-TEST_F(Report, SaysOfPaddedAndOfPackedRowsHowManyTokensASecondAreReal) {
+TEST_F(Report, ShowsTheRealTokensPerSecondOfPaddedAndPackedRows) {
   ExampleRun padded{.attempt = {}};
   padded.run.task = spec::Task::sft;
   padded.step.padding_tokens = 32;
@@ -285,7 +285,7 @@ TEST_F(Report, SaysWhyAttentionInBf16OnAGpuWasNotCudnns) {
 }
 
 // 2 layers, 4 sequences of 32 tokens with two choices each: 512 choices a step.
-TEST_F(Report, SaysOfExpertsWhatBecameOfTheirTokens) {
+TEST_F(Report, ShowsTheFateOfTheTokensOfExperts) {
   ExampleRun experts{.attempt = {}};
   experts.run.model.moe = {.n_experts = 4, .top_k = 2, .d_ff = 16, .capacity_factor = 1.25};
   experts.step.dropped_choices = 64;
@@ -306,7 +306,7 @@ TEST_F(Report, SaysOfExpertsWhatBecameOfTheirTokens) {
   EXPECT_THAT(rows[1].notes, testing::IsEmpty());
 }
 
-TEST_F(Report, SaysWhatAnEvaluationFound) {
+TEST_F(Report, ShowsTheResultsOfAnEvaluation) {
   ExampleRun evaluated{.attempt = {}};
   evaluated.run.evaluation.path = "/set";
   evaluated.evaluation = {.rows = 8, .tokens = 16, .nll_sum = 32, .perplexity = 7.389, .accuracy = 0.625};
@@ -321,7 +321,7 @@ TEST_F(Report, SaysWhatAnEvaluationFound) {
   EXPECT_FALSE(rows[1].eval_accuracy || rows[1].eval_perplexity);
 }
 
-TEST_F(Report, KeepsATableWholeWhateverANameHolds) {
+TEST_F(Report, KeepsATableIntactForAnyName) {
   perfbench::reports::Report report;
   report.rows.resize(1);
   report.rows[0].processor = "a|b\nc";
@@ -345,7 +345,7 @@ std::vector<std::string> titles_of(const Document& document) {
 }
 
 // The configuration of these rows is in columns; a training of known length has its days.
-TEST_F(Report, HasRunsAndSpreadBesideTheStepTimeAndDaysWhereARowSaysHowLongItTrains) {
+TEST_F(Report, HasRunsAndSpreadBesideTheStepTimeAndDaysIfTheLengthIsKnown) {
   add_every_kind();
   const auto titles = titles_of(report_document({build()}, TableStyle::table));
   EXPECT_THAT(titles, testing::ElementsAre("Size", "GPU or CPU", "Precision", "Sequence Length", "#devices",
@@ -357,7 +357,7 @@ TEST_F(Report, HasRunsAndSpreadBesideTheStepTimeAndDaysWhereARowSaysHowLongItTra
   EXPECT_THAT(titles_of(report_document({report}, TableStyle::table)), Not(Contains("Est. Walltime (days)")));
 }
 
-TEST_F(Report, GivesTheSpreadOfRunsOfTheirMedian) {
+TEST_F(Report, ShowsTheSpreadOfRunsRelativeToTheMedian) {
   for (const double step_s : {0.5, 0.52, 0.51}) {
     ExampleRun example{.attempt = {}};
     example.step_s.assign(6, step_s);
@@ -369,7 +369,7 @@ TEST_F(Report, GivesTheSpreadOfRunsOfTheirMedian) {
   EXPECT_NEAR(nlohmann::json::parse(render_json(document))["rows"][0]["step_time_spread_fraction"], 0.01 / 0.51, 1e-12);
 }
 
-TEST_F(Report, GivesNoSpreadWhereOneRunAloneCanBeTrusted) {
+TEST_F(Report, ShowsNoSpreadForASingleTrustedRun) {
   ExampleRun noisy{.attempt = {}};
   noisy.step_s.assign(6, 0.9);
   noisy.probe_s = {0.001, 0.001, 0.002, 0.001, 0.002, 0.001};
@@ -382,7 +382,7 @@ TEST_F(Report, GivesNoSpreadWhereOneRunAloneCanBeTrusted) {
 }
 
 // Rows that would look the same differ in an axis that has no column among the reference systems'.
-TEST_F(Report, HasAColumnForWhatTellsRowsApartThatWouldLookAlike) {
+TEST_F(Report, HasAColumnForFieldsThatAloneDistinguishRows) {
   ExampleRun warm{.attempt = {}};
   warm.run.optimizer.beta2 = 0.5;
   add({.attempt = {}}, "beta2=0.95");
@@ -403,7 +403,7 @@ TEST_F(Report, HasAColumnForWhatTellsRowsApartThatWouldLookAlike) {
                                               "sha256,inject,side,optimizer.beta2\r\n"));
 }
 
-TEST_F(Report, FitsATerminalAndSaysWhatItsRowsShareOnce) {
+TEST_F(Report, FitsATerminalAndPrintsSharedValuesOnce) {
   add_every_kind();
   for (const std::size_t width : {80U, 120U, 200U}) {
     const auto text = render_text(report_document({build()}, TableStyle::table), {.width = width});
@@ -437,7 +437,7 @@ TEST_F(Report, ComputesHfuFromWhatTheEngineExecuted) {
   EXPECT_FALSE(rows[4].hfu_fraction);
 }
 
-TEST_F(Report, EstimatesTheDaysOfATrainingWhoseStepsAreSaid) {
+TEST_F(Report, EstimatesTheDaysOfATrainingOfKnownLength) {
   add_every_kind();
   const auto rows = build().rows;
   EXPECT_DOUBLE_EQ(*rows[2].estimated_days, 600000 * 0.5 / (24 * 3600));
@@ -497,7 +497,7 @@ TEST_F(Report, NamesTheGpuThatARunRanOnWhereTheMatrixNamesAnother) {
 }
 
 // A run beside another program measures too low a peak: equal step times have equal MFU all the same.
-TEST_F(Report, TakesThePeakOfTheClassOfMachineAndSaysHowFarItIsCertain) {
+TEST_F(Report, UsesThePeakOfTheClassOfMachineAndStatesItsUncertainty) {
   for (const double peak : {1e11, 3e10, 2e10}) {
     ExampleRun example{.attempt = {}};
     example.run.global_batch = peak == 1e11 ? 4 : 2;
@@ -536,7 +536,7 @@ TEST_F(Report, PrintsTheMfuThatAComparisonWithAPublishedRowPrints) {
   EXPECT_THAT(compared[0].notes, Contains(HasSubstr(" " + format_percent(*row.mfu_fraction) + " here")));
 }
 
-TEST_F(Report, SaysWhatAPublishedRowDoesOtherwise) {
+TEST_F(Report, SaysWhatAPublishedRowDoesDifferently) {
   add_every_kind();
   harness::PublishedEntry entry;
   entry.row.remat = "full";

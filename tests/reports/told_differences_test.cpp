@@ -25,7 +25,7 @@ reports::Report two_rows(const std::string& field, const std::string& left, cons
 }
 
 // A faster row whose bits do not repeat is not a faster engine.
-TEST(ToldDifferences, AreAlwaysThoseThatDecideWhetherStepTimesMeanTheSame) {
+TEST(ToldDifferences, AlwaysIncludeFieldsThatDecideTheMeaningOfStepTimes) {
   const auto document = report_document({two_rows("deterministic", "true", "false")}, TableStyle::table);
   EXPECT_THAT(render_text(document, {.width = 0}), HasSubstr("deterministic"));
   const auto json = nlohmann::json::parse(render_json(document));
@@ -35,7 +35,7 @@ TEST(ToldDifferences, AreAlwaysThoseThatDecideWhetherStepTimesMeanTheSame) {
               HasSubstr("fp8_accumulation"));
 }
 
-TEST(ToldDifferences, AreNotThoseThatAnotherColumnTells) {
+TEST(ToldDifferences, LeaveOutFieldsThatAnotherColumnShows) {
   const auto document = report_document({two_rows("optimizer.eps", "1e-8", "0.25")}, TableStyle::table);
   EXPECT_THAT(render_text(document, {.width = 0}), Not(HasSubstr("optimizer.eps")));
 }

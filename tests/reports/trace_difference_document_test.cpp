@@ -46,7 +46,7 @@ const T* only(const Document& document, const std::string& key) {
   return nullptr;
 }
 
-TEST(TraceDifference, ShowsPeopleWhatDiffersMost) {
+TEST(TraceDifference, ShowsPeopleTheLargestDifferences) {
   const auto document = trace_difference_document(parts(), alignment(), 2);
   const auto text = render_text(document, {.width = 0});
   EXPECT_THAT(text, testing::ContainsRegex("0 +norm_forward +forward +layers.0 +5.000 +15.00 +.10.00"));
@@ -61,7 +61,7 @@ TEST(TraceDifference, ShowsPeopleWhatDiffersMost) {
   EXPECT_THAT(render_csv(document), HasSubstr("0,adamw,optimizer,,15000000,15000000,0\r\n"));
 }
 
-TEST(TraceDifference, DrawsHowFarBIsBehind) {
+TEST(TraceDifference, DrawsTheDelayOfB) {
   const auto document = trace_difference_document(parts(), alignment(), 2);
   const auto* delay = only<Chart>(document, "delay");
   ASSERT_NE(delay, nullptr);

@@ -45,7 +45,7 @@ TEST(TraceDocument, CountsDroppedRecordsOfEachRankOnce) {
   EXPECT_THAT(render_text(trace_document({first, second}), {.width = 0}), HasSubstr("15 records found no room"));
 }
 
-TEST(TraceDocument, SaysWhenTracedStepsWereExecutedOtherwiseThanTimedOnes) {
+TEST(TraceDocument, SaysWhenTracedStepsWereExecutedDifferentlyFromTimedOnes) {
   auto singly = product();
   EXPECT_THAT(render_markdown(trace_document({singly})), Not(HasSubstr("CUDA graphs")));
   singly.end.executed_singly = true;

@@ -55,7 +55,7 @@ TEST_F(AdaptCommand, MakesARunDirectoryOfALog) {
   EXPECT_THAT(adapt({"--reader", "nanogpt"}).error_output, HasSubstr("is not empty; name a new folder"));
 }
 
-TEST_F(AdaptCommand, SaysThatALogIsNotThatOfAWholeRun) {
+TEST_F(AdaptCommand, SaysThatALogIsIncomplete) {
   write_log("iter 0: loss 4.0, time 90.00ms, mfu 1.0%\n");
   const auto end = adapt({"--reader", "nanogpt", "--steps", "9"});
   EXPECT_EQ(end.exit_code, 2);
@@ -68,7 +68,7 @@ TEST_F(AdaptCommand, ReadsMetricsThatArePassedToIt) {
   EXPECT_THAT(file("samples.jsonl"), HasSubstr("0.005"));
 }
 
-TEST_F(AdaptCommand, SaysWhatIsWrongWithItsOptions) {
+TEST_F(AdaptCommand, ExplainsInvalidOptions) {
   write_log("x\n");
   EXPECT_THAT(adapt({}).error_output, HasSubstr("give --reader NAME or --metric NAME=REGEX"));
   EXPECT_THAT(adapt({"--metric", "x"}).error_output, HasSubstr("a metric is NAME=REGEX"));

@@ -38,13 +38,13 @@ TEST(Outcome, AFailureIsNeverHiddenByARunThatIsTooShort) {
   EXPECT_EQ(judge_program(of_steps(10), ended(0), settled).status, ProgramStatus::quarantined);
 }
 
-TEST(Outcome, OfAKilledProgramNamesMemory) {
+TEST(Outcome, AKilledProgramNamesMemory) {
   auto end = ended(0);
   end.signal = SIGKILL;
   EXPECT_THAT(judge_program(of_steps(10), end, {}).reason, HasSubstr("because memory ran out"));
 }
 
-TEST(Outcome, OfAProgramThatWasStoppedIsNoCrash) {
+TEST(Outcome, AStoppedProgramIsNotACrash) {
   auto end = ended(0);
   end.stopped = true;
   end.signal = SIGTERM;

@@ -219,7 +219,7 @@ TEST_F(ProgramRun, AsksForATurnBeforeEachStepAndOnceBeforeItsEnd) {
   EXPECT_EQ(asked, 11);
 }
 
-TEST_F(ProgramRun, HasTheWallTimeAloneOfAProgramWithoutMetrics) {
+TEST_F(ProgramRun, AProgramWithoutMetricsHasOnlyItsWallTime) {
   program_ = trainer({"--dialect", "silent"});
   const auto found = run();
   EXPECT_EQ(found.status, ProgramStatus::ok) << found.reason;
@@ -299,7 +299,7 @@ TEST_F(ProgramRun, KeepsNoProcessThatWasLeftBehind) {
   EXPECT_EQ(harness::descendants(getpid()), before);
 }
 
-TEST_F(ProgramRun, AllowsRestartsThatAreMeant) {
+TEST_F(ProgramRun, AllowsDeclaredRestarts) {
   add({"--restart-at", "6"});
   program_.restarts = spec::Restarts::allowed;
   const auto found = run();
@@ -307,14 +307,14 @@ TEST_F(ProgramRun, AllowsRestartsThatAreMeant) {
   EXPECT_EQ(found.restarts, 1);
 }
 
-TEST_F(ProgramRun, WantsTheLineThatMeansTheEnd) {
+TEST_F(ProgramRun, RequiresTheDeclaredFinalLine) {
   program_.finished.line = "Training completed";
   EXPECT_THAT(run().reason, HasSubstr("never printed 'Training completed'"));
   add({"--done", "INFO Training completed."});
   EXPECT_EQ(run().status, ProgramStatus::ok);
 }
 
-TEST_F(ProgramRun, TakesAnotherExitCodeForAGoodOne) {
+TEST_F(ProgramRun, AcceptsADeclaredExitCode) {
   program_.finished.exit = 3;
   EXPECT_THAT(run().reason, HasSubstr("exit code 0 after 10 of 10 steps"));
   add({"--crash-after", "10", "--exit-code", "3"});
@@ -344,7 +344,7 @@ TEST_F(ProgramRun, SumsTheMemoryOfAllProcesses) {
 }
 
 // Ends the adapter as the harness does, once a step has been recorded.
-TEST_F(ProgramRun, EndsAProgramThatHangsAndKeepsWhatItSaid) {
+TEST_F(ProgramRun, EndsAProgramThatHangsAndKeepsItsOutput) {
   for (const bool deaf : {false, true}) {
     SCOPED_TRACE(deaf);
     program_ = trainer({"--hang-after", "4"});
@@ -389,7 +389,7 @@ TEST_F(ProgramRun, ShowsNoSecret) {
   }
 }
 
-TEST_F(ProgramRun, DoesNotStartWhatCannotBeRight) {
+TEST_F(ProgramRun, DoesNotStartAnInvalidRun) {
   const auto refused = [this](const std::function<void(spec::ProgramSpec&)>& change,
                               const std::vector<std::string>& arguments = {}) {
     const auto kept = program_;
@@ -419,7 +419,7 @@ TEST_F(ProgramRun, DoesNotStartWhatCannotBeRight) {
   EXPECT_THAT(end.error_output, HasSubstr("there is no "));
 }
 
-TEST_F(ProgramRun, MissesAMetricFileThatIsNotThereOrOld) {
+TEST_F(ProgramRun, ReportsAMissingOrOldMetricFile) {
   program_.files = {{"m.jsonl", "maxtext_jsonl"}};
   EXPECT_THAT(run().reason, HasSubstr("wrote no "));
   std::ofstream(dir_ / "m.jsonl") << "{\"step\": 1, \"perf/step_time_seconds\": 1}\n";

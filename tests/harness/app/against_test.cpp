@@ -60,7 +60,7 @@ TEST(Against, APublishedRowListsEveryReasonWhyNot) {
 }
 
 // A gate lists its metrics for all cells.
-TEST(Against, AGateHoldsAnEvaluationOfRunsThatEvaluate) {
+TEST(Against, AGateJudgesTheEvaluationOfRunsThatEvaluate) {
   ScratchFolder scratch;
   auto db = open_database(scratch / "a.db");
   const auto add = [&](const std::string& folder, double accuracy) {
@@ -158,7 +158,7 @@ TEST(Against, APublishedRowOfAnotherTaskIsNotCompared) {
   EXPECT_THAT(texts(tuned, spec::Task::sft), Not(Contains(HasSubstr("task"))));
 }
 
-TEST(Against, APublishedRowsOtherWayOfDoingTheSameWorkIsSaid) {
+TEST(Against, NotesHowAPublishedRowDoesTheSameWorkDifferently) {
   spec::PublishedRow row;
   row.fsdp = 8;
   row.dp = 2;
@@ -196,7 +196,7 @@ TEST(Against, APublishedRowsOtherWayOfDoingTheSameWorkIsSaid) {
   EXPECT_THAT(differences(run, row), SizeIs(0));
 }
 
-TEST(Against, WhatAPublishedRowDoesNotSayIsSaid) {
+TEST(Against, NotesWhatAPublishedRowDoesNotState) {
   OneSweep sweep;
   const PublishedEntry silent;
   const auto run = sweep.cells().at(0).run();
@@ -258,7 +258,7 @@ TEST(Against, ARunIsFoundByTheStartOfItsId) {
   EXPECT_EQ(sweep.against("run:" + id).decision.reason, VerdictReason::same_runs);
 }
 
-TEST(Against, ANameThatNobodyKnowsGivesTheNearest) {
+TEST(Against, AnUnknownNameGivesTheClosestOnes) {
   OneSweep sweep;
   add_baseline(sweep.db, {.name = "release-1",
                           .author = "ada",

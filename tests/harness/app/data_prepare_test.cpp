@@ -165,7 +165,7 @@ TEST(PrepareLines, EachLineIsAPromptAndItsCompletion) {
 }
 
 // The format of C4, for example; other keys of a line are ignored.
-TEST(PrepareLines, TextsAreLearntWhole) {
+TEST(PrepareLines, TextsAreTargetsAsAWhole) {
   DatasetFolder folder("text-lines");
   folder.text("c4.jsonl", R"({"text": "a\u00e9", "url": "http://x"})"
                           "\n"

@@ -51,7 +51,7 @@ class SentencePieceTokenizer : public testing::Test {
 };
 
 // A pipe would block for ever, and a device could be read for ever.
-TEST_F(SentencePieceTokenizer, IsReadFromARegularFileAlone) {
+TEST_F(SentencePieceTokenizer, IsReadOnlyFromARegularFile) {
   folder_.text("a", "");  // the folder is there
   const auto pipe = folder_.path() / "pipe.model";
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
@@ -95,13 +95,13 @@ TEST_F(SentencePieceTokenizer, BeginsAndEndsADocumentOnce) {
   EXPECT_THAT(texts.sequence(0), ElementsAre(1, space, id("c"), 2));
 }
 
-TEST_F(SentencePieceTokenizer, OfAModelWithoutABeginAndAnEndHasNeither) {
+TEST_F(SentencePieceTokenizer, AModelWithoutMarkersHasNeitherBeginNorEnd) {
   const auto tokenizer = make_sentencepiece_tokenizer(trained("--unk_id=0 --bos_id=-1 --eos_id=-1"));
   EXPECT_THAT(tokenizer->tokens_of("a"), ElementsAre(id("\u2581"), id("a")));
   EXPECT_FALSE(tokenizer->begin() || tokenizer->end());
 }
 
-TEST_F(SentencePieceTokenizer, NamesAFileThatIsNoModel) {
+TEST_F(SentencePieceTokenizer, NamesAFileThatIsNotAModel) {
   folder_.text("b.model", "not a model");
   for (const char* name : {"b.model", "absent.model"}) {
     EXPECT_THAT([&] { make_sentencepiece_tokenizer(folder_.path() / name); },

@@ -46,7 +46,7 @@ TEST(SimulatedNights, AreEvidenceOfEarlierDaysThatTheStoreTakes) {
   EXPECT_THAT(load_attempts(db, parse_selection("all")), SizeIs(3));
 }
 
-TEST(SimulatedNights, DifferByTheNoiseAskedForAndRepeatWithTheirSeed) {
+TEST(SimulatedNights, HaveTheRequestedNoiseAndRepeatWithTheirSeed) {
   const ScratchFolder scratch;
   write_run_directory(scratch / "base/a/001", {.attempt = example_attempt("c", 1)});
   const auto logs = [&](const char* folder, double sd) {

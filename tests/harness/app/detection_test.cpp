@@ -37,7 +37,7 @@ TEST(Detection, SetsTheStepsOfBothSidesAndSaysThePlan) {
   EXPECT_THAT(cells[0].plan, HasSubstr("--detect 2.0 %: at most "));
 }
 
-TEST(Detection, RefusesWhatTheTimeDoesNotAllowWithTheMinutesItTakes) {
+TEST(Detection, RefusesAPlanThatExceedsTheTimeAndNamesTheMinutes) {
   std::vector<AbCell> cells{cell_in_turns("one"), cell_in_turns("two")};
   const auto cost_s = plan_detection({kPilot, kPilot}, 0.02).cost_s[0];
   apply_pilots(cells, {kPilot, kPilot}, {.fraction = 0.02, .within_s = cost_s + 20}, 10);
@@ -53,7 +53,7 @@ TEST(Detection, RefusesWhatTheTimeDoesNotAllowWithTheMinutesItTakes) {
   EXPECT_THAT(gate_refusals(result.cells, made_up_rule(8)), testing::SizeIs(1));
 }
 
-TEST(Detection, WithoutALimitRunsWhateverItTakes) {
+TEST(Detection, WithoutALimitRunsForAnyTime) {
   std::vector<AbCell> cells{cell_in_turns("one")};
   auto slow = kPilot;
   slow.turn_s = 100;
@@ -70,7 +70,7 @@ TEST(Detection, ACellWhosePilotFailedKeepsItsSteps) {
   EXPECT_NE(cells[1].plan, "");
 }
 
-TEST(DetectionRule, HasTheDifferenceForMarginAndLooksFromEightOn) {
+TEST(DetectionRule, UsesTheDifferenceAsMarginAndLooksFromEightPairsOn) {
   AbOptions options{.detection = Detection{.fraction = 0.05}};
   auto rule = options.rule();
   ASSERT_EQ(rule.metrics.front().metric, "step_time_s");

@@ -65,7 +65,7 @@ TEST_F(Archive, TheControlStaysWhileNightsPass) {
 }
 
 // An old night with which later ones are compared once a month.
-TEST_F(Archive, ANightThatIsNamedStaysHoweverOldItIs) {
+TEST_F(Archive, ANamedNightStaysHoweverOldItIs) {
   for (int night = 1; night <= 4; ++night) {
     archive_.keep("night" + std::to_string(night), "m", engine(std::to_string(night)));
   }
@@ -119,7 +119,7 @@ TEST_F(Archive, SaysWhyAnEngineIsNotFitToRun) {
   EXPECT_THAT(archive_.of_night("night1")->problem, HasSubstr("names no engine"));
 }
 
-TEST_F(Archive, AControlThatIsNamedAnewIsMended) {
+TEST_F(Archive, NamingTheControlAgainRepairsIt) {
   archive_.set_control(engine("fixed"));
   fs::permissions(archive_.control()->program.file, fs::perms::owner_read);
   EXPECT_NE(archive_.control()->problem, "");
@@ -184,13 +184,13 @@ TEST_F(ArchiveOfLibraries, AreForgottenWithTheirLastNightAndMissedWhenTheyAreGon
   EXPECT_THAT(archive_.of_night("night2")->problem, HasSubstr("is damaged: '../..' names none"));
 }
 
-TEST_F(ArchiveOfLibraries, WhatWasKeptWithoutThemHasNone) {
+TEST_F(ArchiveOfLibraries, EnginesThatWereKeptWithoutLibrariesHaveNone) {
   archive_.keep("night1", "m", engine("no program"));
   EXPECT_EQ(archive_.of_night("night1")->program.libraries, "");
   EXPECT_EQ(archive_.of_night("night1")->problem, "");
 }
 
-TEST(ComputingLibraries, AreThoseThatComputeAndStandByThemselves) {
+TEST(ComputingLibraries, AreSelfContainedLibrariesThatCompute) {
   const auto found = parse_loaded_libraries(
       "\tlinux-vdso.so.1 (0x00007f0f58afd000)\n"
       "\tlibopenblas.so.0 => /usr/lib/openblas openmp/libopenblas.so.0 (0x00007f0f53f18000)\n"

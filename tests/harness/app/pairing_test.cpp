@@ -17,7 +17,7 @@ TEST(Pairing, IsInTurnsWhereBothSidesFit) {
   EXPECT_THAT(why_apart({}, kHalf, {.needed_bytes = 1}), HasSubstr("was not part of its plan"));
 }
 
-TEST(Pairing, IsApartWhereASideWorksBetweenItsSteps) {
+TEST(Pairing, IsApartIfASideWorksBetweenItsSteps) {
   AbCell cell;
   cell.b.run.device = spec::Device::cuda;
   EXPECT_THAT(why_apart(cell, kHalf, kHalf), HasSubstr("B runs on a GPU: how its driver shares one"));

@@ -45,7 +45,7 @@ class StoredAbReportTest : public testing::Test {
   ComparisonRecord comparison_{.comparison_id = "ab", .matrix = "m", .settings = "s", .seed = ~std::uint64_t{0}};
 };
 
-TEST_F(StoredAbReportTest, OfOneUnderWayHasThePairsSoFar) {
+TEST_F(StoredAbReportTest, ARunningComparisonHasThePairsSoFar) {
   ExecutedPair kept{.cell = 1, .a = side_run(1, 0.5), .b = side_run(2, 0.6)};
   ExecutedPair discarded{.cell = 1, .number = 2, .a = side_run(3, 0.5), .b = side_run(4, 0.5)};
   discarded.discard = Discard::steal;
@@ -70,7 +70,7 @@ TEST_F(StoredAbReportTest, OfOneUnderWayHasThePairsSoFar) {
   EXPECT_THAT(cells[1].notes, ElementsAre(HasSubstr("B failed 1 times: crashed")));
 }
 
-TEST_F(StoredAbReportTest, OfOneThatEndedHasItsVerdicts) {
+TEST_F(StoredAbReportTest, AFinishedComparisonHasItsVerdicts) {
   MetricVerdict time{.rule = metric_rule("step_time_s"), .a_median = 0.5, .b_median = 0.6, .pairs = 4};
   time.rule.margin_fraction = 0.03;
   time.decided.pairs_needed = 9;
@@ -147,13 +147,13 @@ TEST_F(StoredAbReportTest, OfOneThatEndedHasItsVerdicts) {
   EXPECT_THAT(said("failed", "", LedgerPart::answer), HasSubstr("REGRESSED"));
 }
 
-TEST_F(StoredAbReportTest, OfAnotherVersionIsNotGuessed) {
+TEST_F(StoredAbReportTest, AnotherVersionIsNotGuessed) {
   finish_comparison(db_, comparison_, {{.label = "cell", .whole = Decision{}}});
   db_.execute("UPDATE ab_verdicts SET verdict = 'SOMEWHAT'");
   EXPECT_THROW(stored_ab_report(db_, "ab"), UnreadableRow);
 }
 
-TEST_F(StoredAbReportTest, OfNoneIsNothing) {
+TEST_F(StoredAbReportTest, AnUnknownComparisonHasNone) {
   EXPECT_FALSE(stored_ab_report(db_, "another").has_value());
 }
 

@@ -44,7 +44,7 @@ TEST(Webhook, WithoutATokenSendsNoAuthorization) {
 }
 
 // 5xx, 408 and 429 are worth another try; other refusals need a person.
-TEST(Webhook, SaysWhatIsWorthAnotherTry) {
+TEST(Webhook, SaysWhichFailuresAreWorthAnotherTry) {
   for (const int status : {500, 502, 503, 408, 429}) {
     HttpServer server({.status = status});
     const auto result = post(server);
@@ -57,7 +57,7 @@ TEST(Webhook, SaysWhatIsWorthAnotherTry) {
   }
 }
 
-TEST(Webhook, PassesOnHowLongTheReceiverWantsToBeLeftAlone) {
+TEST(Webhook, PassesOnTheRetryDelayOfTheReceiver) {
   HttpServer server({.status = 429, .headers = "Retry-After: 7\r\n"});
   EXPECT_EQ(post(server).retry_after, 7s);
 }
@@ -129,7 +129,7 @@ class ProxyEnvironment : public testing::Test {
   std::vector<std::pair<std::string, std::optional<std::string>>> before_;
 };
 
-TEST_F(ProxyEnvironment, AProxyNeverSeesWhatIsForThisMachine) {
+TEST_F(ProxyEnvironment, AProxyNeverSeesRequestsToThisMachine) {
   HttpServer proxy(HttpServer::Answer{});
   HttpServer server(HttpServer::Answer{});
   const auto address = "http://127.0.0.1:" + std::to_string(proxy.port());
@@ -172,7 +172,7 @@ TEST_F(WebhookEnvironment, GivesTheTargetOrNothing) {
   EXPECT_EQ(webhook_from_environment()->token, "t");
 }
 
-TEST_F(WebhookEnvironment, RefusesWhatWouldLeakAndRepeatsNoSecret) {
+TEST_F(WebhookEnvironment, RefusesTargetsThatWouldLeakAndRepeatsNoSecret) {
   struct Case {
     const char* url;
     const char* token;

@@ -43,7 +43,7 @@ TEST_F(AlertsCommand, ListsByCommitRangeInEveryFormat) {
   EXPECT_EQ(nlohmann::json::parse(run({"list", "--format", "json"}).output)["groups"][0]["alerts"][0]["alert_id"], id_);
 }
 
-TEST_F(AlertsCommand, GateEndsWithOneUntilSomebodyTookIt) {
+TEST_F(AlertsCommand, GateExitsWithOneUntilSomebodyAcknowledges) {
   EXPECT_EQ(run({"list"}).exit_code, 0);
   EXPECT_EQ(run({"list", "--gate"}).exit_code, 1);
   const auto ack = run({"ack", id_.substr(0, 6), "--reason", "bisecting", "--author", "eve"});
@@ -52,7 +52,7 @@ TEST_F(AlertsCommand, GateEndsWithOneUntilSomebodyTookIt) {
   EXPECT_EQ(run({"list", "--gate"}).exit_code, 0);
 }
 
-TEST_F(AlertsCommand, GateTakesAnImprovementForFine) {
+TEST_F(AlertsCommand, GatePassesWithAnImprovement) {
   auto finding = example_finding();
   finding.kind = FindingKind::improvement;
   auto db = open_database(scratch_ / "q.db");
@@ -71,7 +71,7 @@ TEST_F(AlertsCommand, CloseAndReopenAreShownWithTheirReasons) {
   EXPECT_THAT(shown, HasSubstr("too high a price"));
 }
 
-TEST_F(AlertsCommand, WrongInputEndsWithThree) {
+TEST_F(AlertsCommand, WrongInputExitsWithThree) {
   struct Case {
     std::vector<std::string> arguments;
     const char* part;
@@ -104,7 +104,7 @@ TEST_F(AlertsCommand, AnAlertThatCannotBeReadIsNamedAndNotListed) {
   EXPECT_EQ(run({"show", id_}).exit_code, 3);
 }
 
-TEST_F(AlertsCommand, DeliverSendsWhatWaitsAndPrintsNoSecret) {
+TEST_F(AlertsCommand, DeliverSendsWaitingMessagesAndPrintsNoSecret) {
   {
     auto db = open_database(scratch_ / "q.db");
     queue_message(db, "m1", R"({"text":"slower"})", "2026-01-10T05:00:00Z");

@@ -67,7 +67,7 @@ class CommandLine : public testing::Test {
   ScratchFolder scratch_;
 };
 
-TEST_F(CommandLine, AMisspeltWordIsToldWithTheNearest) {
+TEST_F(CommandLine, AMisspeltWordIsAnsweredWithTheClosestMatch) {
   expect_error({"swep", "x"}, "[perfbench] 'swep': there is no such command (did you mean 'sweep'?)",
                {"report", "--help"});
   expect_error({"alerts", "lst"}, "[alerts] 'lst': there is no such command (did you mean 'list'?)", {"reopen"});
@@ -82,7 +82,7 @@ TEST_F(CommandLine, AMisspeltWordIsToldWithTheNearest) {
   }
 }
 
-TEST_F(CommandLine, AWordOutOfPlaceIsToldWithItsPlace) {
+TEST_F(CommandLine, AMisplacedWordIsAnsweredWithItsPlace) {
   expect_error({"--db", "x", "report"}, "[perfbench] '--db': is an option of `perfbench report` and follows it", {});
   expect_error({"report", "x"}, "[report] 'x': is one word too many",
                {"`perfbench report [OPTIONS]`", "for example: "});
@@ -95,7 +95,7 @@ TEST_F(CommandLine, AWordOutOfPlaceIsToldWithItsPlace) {
                {});
 }
 
-TEST_F(CommandLine, WhatIsMissingIsToldWithAnExample) {
+TEST_F(CommandLine, AMissingArgumentIsAnsweredWithAnExample) {
   expect_error({"baseline"}, "[baseline] a command is missing: give set, import or list", {"perfbench baseline set"});
   expect_error({"sweep"}, "[sweep] file is missing: matrix file", {"for example: perfbench sweep matrices/"});
   expect_error({"alerts", "ack"}, "[alerts ack] ALERT is missing: ", {"for example: perfbench alerts ack 1a2b3c"});
@@ -104,7 +104,7 @@ TEST_F(CommandLine, WhatIsMissingIsToldWithAnExample) {
   expect_error({"data", "show"}, "[data show] DIR is missing", {"perfbench data show text"});
 }
 
-TEST_F(CommandLine, WithoutAWordItIsTheWorkflowInFiveLines) {
+TEST_F(CommandLine, WithoutArgumentsItPrintsTheWorkflowInFiveLines) {
   const auto end = run({});
   EXPECT_EQ(end.exit_code, 3) << "a script whose command is empty has measured nothing";
   EXPECT_EQ(end.error_output, "");
@@ -140,7 +140,7 @@ TEST_F(CommandLine, HelpListsTheCommandsInGroups) {
   EXPECT_EQ(titles, "Measure:Read:Compare:Nightly:Data:Admin:");
 }
 
-TEST_F(CommandLine, AValueIsToldWithThoseThatThereAre) {
+TEST_F(CommandLine, AnInvalidValueIsAnsweredWithTheValidOnes) {
   expect_error({"report", "--format", "pdf"}, "[report] --format 'pdf': there is no such value",
                {"give text, markdown, csv, json, html or svg"});
   expect_error({"report", "--style", "paxx"},
@@ -155,7 +155,7 @@ TEST_F(CommandLine, AValueIsToldWithThoseThatThereAre) {
                "[baseline set] --from 'run:1': ", {"digits"});
 }
 
-TEST_F(CommandLine, AMetricIsToldWithTheCatalogTheNearestFirst) {
+TEST_F(CommandLine, AnUnknownMetricIsAnsweredWithTheCatalogClosestFirst) {
   for (const auto& command :
        {CommandWords{"history"}, {"compare", "--baseline", "x"}, {"bisect", "a", "b", "m.yaml"}}) {
     auto words = command;
@@ -182,7 +182,7 @@ TEST_F(CommandLine, ADifferenceToDetectIsAFractionAndNeedsNoNumberOfPairs) {
                "[compare] --within: goes with --detect alone", {});
 }
 
-TEST_F(CommandLine, APublishedRowIsToldWithThoseOfItsSystemOrWithAllSystems) {
+TEST_F(CommandLine, AnUnknownPublishedRowIsAnsweredWithThoseOfItsSystemOrAllSystems) {
   for (const auto* command : {"report", "compare"}) {
     const auto begin = std::string("[") + command + "] --baseline 'published:";
     expect_error({command, "--baseline", "published:seqax"}, begin + "seqax': names a system and no row of it",
@@ -211,7 +211,7 @@ TEST_F(CommandLine, TheEnvironmentNamesTheDatabaseUnlessAnOptionDoes) {
   }
 }
 
-TEST_F(CommandLine, WhatTheEnvironmentNamesIsCheckedForTheCommandThatRuns) {
+TEST_F(CommandLine, ValuesOfTheEnvironmentAreCheckedForTheCommandThatRuns) {
   std::filesystem::create_directory(scratch_ / "folder");
   const std::map<std::string, std::string> environment{{"PERFBENCH_DB", "folder"}};
   const auto refused = run({"report"}, environment);
@@ -221,7 +221,7 @@ TEST_F(CommandLine, WhatTheEnvironmentNamesIsCheckedForTheCommandThatRuns) {
   EXPECT_EQ(run({"man"}, environment).exit_code, 0);
 }
 
-TEST_F(CommandLine, EveryDatabaseOptionSaysWhichVariableStandsInForIt) {
+TEST_F(CommandLine, EveryDatabaseOptionNamesItsVariable) {
   std::map<CommandWords, std::string> help;
   append_help({}, help);
   std::size_t options = 0;
@@ -236,7 +236,7 @@ TEST_F(CommandLine, EveryDatabaseOptionSaysWhichVariableStandsInForIt) {
   EXPECT_GT(options, 15U);
 }
 
-TEST_F(CommandLine, AFolderForTemporaryFilesThatIsGoneIsNamed) {
+TEST_F(CommandLine, AMissingFolderForTemporaryFilesIsNamed) {
   const auto matrix = std::string(PERFBENCH_SOURCE_DIR) + "/matrices/quickstart.yaml";
   const auto end = run({"plan", matrix}, {{"TMPDIR", "/nonexistent"}});
   EXPECT_EQ(end.exit_code, 3);

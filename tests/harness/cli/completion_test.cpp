@@ -53,7 +53,7 @@ class Completion : public testing::Test {
     EXPECT_EQ(end.error_output, "");
   }
 
-  // What bash offers for the last of the words.
+  // The words that bash offers for the last of the words.
   Replies offered(const std::vector<std::string>& words) const {
     write_text(scratch_ / "script", printed({"completion", "bash"}));
     std::vector<std::string> command{"bash", "-euc",
@@ -65,7 +65,7 @@ class Completion : public testing::Test {
     return replies(end);
   }
 
-  // What fish and zsh offer for a line that ends with these words, started for this test and without a user's settings.
+  // The words that fish and zsh offer for a line that ends so, started for this test and without a user's settings.
   Replies offered_by_fish(const std::string& line) const {
     write_text(scratch_ / "script", printed({"completion", "fish"}));
     return replies(start({"env", "HOME=" + scratch_.path().string(), "fish", "--no-config", "-c",
@@ -125,7 +125,7 @@ TEST_F(Completion, BashReadsItsScript) {
   expect_accepted("bash");
 }
 
-TEST_F(Completion, BashIsOfferedCommandsAndTheirCommands) {
+TEST_F(Completion, BashIsOfferedCommandsAndSubcommands) {
   EXPECT_THAT(offered({""}), IsSupersetOf({"sweep", "report", "alerts", "completion", "man"}));
   EXPECT_THAT(offered({"re"}), UnorderedElementsAre("report", "reproduce"));
   EXPECT_THAT(offered({"alerts", ""}), UnorderedElementsAre("list", "show", "deliver", "ack", "close", "reopen"));
@@ -150,7 +150,7 @@ TEST_F(Completion, BashIsOfferedTheValuesOfAnOption) {
   EXPECT_THAT(offered({"sweep", "--timeout", ""}), testing::IsEmpty());  // a number
 }
 
-TEST_F(Completion, BashIsOfferedFilesWhereAPathIsMeant) {
+TEST_F(Completion, BashIsOfferedFilesWhereAPathIsExpected) {
   write_text(scratch_ / "my matrix.yaml", "");
   std::filesystem::create_directory(scratch_ / "my runs");
   EXPECT_THAT(offered({"sweep", "my"}), UnorderedElementsAre("my matrix.yaml", "my runs"));

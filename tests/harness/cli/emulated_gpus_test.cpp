@@ -51,7 +51,7 @@ class SweepOfEmulatedGpus : public testing::Test {
   ScratchFolder scratch_;
 };
 
-TEST_F(SweepOfEmulatedGpus, TrainsOnEveryMeshThatTheyCanFormAlike) {
+TEST_F(SweepOfEmulatedGpus, GivesEqualLossesOnEveryPossibleMesh) {
   write_text(scratch_ / "g.yaml",
              "name: g\n"
              "defaults: {model: gpt-tiny, device: cuda, seq_len: 16, global_batch: 4, steps: 3}\n"
@@ -71,7 +71,7 @@ TEST_F(SweepOfEmulatedGpus, TrainsOnEveryMeshThatTheyCanFormAlike) {
   }
 }
 
-TEST_F(SweepOfEmulatedGpus, OfWhichThereAreTooFewPlansAloneAndSaysSo) {
+TEST_F(SweepOfEmulatedGpus, OnlyPlansIfThereAreTooFewAndSaysSo) {
   write_text(scratch_ / "g.yaml",
              "name: g\ndefaults: {model: gpt-tiny, device: cuda, seq_len: 16, global_batch: 4, fsdp: 2}\n");
   const auto end = sweep("1");

@@ -71,7 +71,7 @@ constexpr const char* kQuestions =
     "{\"passage\": \"Ice is cold.\", \"question\": \"is ice cold\", \"answer\": true}\n";
 
 // Two rows a step, whatever the matrix says about steps. An untrained model prefers " no", the shorter answer.
-TEST_F(EvaluationRun, AnswersWhatItsDataSetsAsk) {
+TEST_F(EvaluationRun, AnswersTheQuestionsOfItsDataSets) {
   prepare("lambada", kTrainingWords);
   prepare("boolq", kQuestions);
   write_text(scratch_ / "e.yaml",
@@ -103,7 +103,7 @@ TEST_F(EvaluationRun, AnswersWhatItsDataSetsAsk) {
 }
 
 // A model trained on the questions knows the answers, and the evaluation is not in the time of any step.
-TEST_F(EvaluationRun, AfterTrainingSaysWhatWasLearnt) {
+TEST_F(EvaluationRun, AfterTrainingMeasuresTheTrainedModel) {
   prepare("lambada", kTrainingWords);
   prepare_lines_to_learn();
   write_text(scratch_ / "t.yaml",
@@ -121,7 +121,7 @@ TEST_F(EvaluationRun, AfterTrainingSaysWhatWasLearnt) {
 }
 
 // The trainings are the same bit for bit; one run has the result in its adapters, the other one in its weights.
-TEST_F(EvaluationRun, MergedAdaptersAnswerAsAdaptersDo) {
+TEST_F(EvaluationRun, MergedAdaptersGiveTheSameAnswersAsAdapters) {
   prepare("lambada", kTrainingWords);
   prepare_lines_to_learn();
   write_text(scratch_ / "m.yaml",

@@ -44,7 +44,7 @@ class HistoryCommand : public testing::Test {
   }
 };
 
-TEST_F(HistoryCommand, ShowsALineASeries) {
+TEST_F(HistoryCommand, ShowsALineForEachSeries) {
   write_nights(1, true);
   const auto end = run({"history", "--db", "q.db"});
   EXPECT_EQ(end.exit_code, 0) << end.error_output;
@@ -55,7 +55,7 @@ TEST_F(HistoryCommand, ShowsALineASeries) {
   EXPECT_THAT(csv.output, Not(HasSubstr("nightly,a,")));
 }
 
-TEST_F(HistoryCommand, EndsWithTwoForAShiftAndSaysSince) {
+TEST_F(HistoryCommand, ExitsWithTwoForAShiftAndSaysSince) {
   write_nights(1.2, true);
   const auto end = run({"history", "--db", "q.db"});
   EXPECT_EQ(end.exit_code, 2);
@@ -66,7 +66,7 @@ TEST_F(HistoryCommand, EndsWithTwoForAShiftAndSaysSince) {
   EXPECT_EQ(json["series"][0]["nights"].size(), 20U);
 }
 
-TEST_F(HistoryCommand, EndsWithOneForAVanishedCell) {
+TEST_F(HistoryCommand, ExitsWithOneForAVanishedCell) {
   write_nights(1, false);
   const auto end = run({"history", "--db", "q.db"});
   EXPECT_EQ(end.exit_code, 1);
@@ -90,7 +90,7 @@ TEST_F(HistoryCommand, ARowThatCannotBeReadIsNamedAndLeftOut) {
               HasSubstr("the row of sweeps with sweep_id night05 cannot be read: started_utc is 'long ago'"));
 }
 
-TEST_F(HistoryCommand, WrongInputEndsWithThree) {
+TEST_F(HistoryCommand, WrongInputExitsWithThree) {
   write_nights(1, true);
   const auto metric = run({"history", "--db", "q.db", "--metric", "grad_norm"});
   EXPECT_EQ(metric.exit_code, 3);

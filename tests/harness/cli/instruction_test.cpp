@@ -67,7 +67,7 @@ class InstructionRun : public testing::Test {
 
 // Only the prompt of the last line fits into a row. It is in the batch of every step but does not affect any loss: the
 // mean is over the targets of the other lines.
-TEST_F(InstructionRun, LearnsCompletionsAndNothingOfPrompts) {
+TEST_F(InstructionRun, TrainsOnCompletionsAndNotOnPrompts) {
   const std::string first = R"({"prompt": [5, 6, 7], "completion": [8, 9]})";
   const std::string second = R"({"prompt": [5], "completion": [8, 9, 10, 11, 12, 13, 14, 15]})";
   const auto usual = losses("usual", {first, second, R"({"prompt": [1, 2, 3, 4, 5, 6, 7, 8, 9], "completion": [3]})"});
@@ -83,7 +83,7 @@ TEST_F(InstructionRun, LearnsCompletionsAndNothingOfPrompts) {
 }
 
 // On the same documents, beginning with the same loss, because adapters add nothing at first.
-TEST_F(InstructionRun, AdaptersLearnCompletionsToo) {
+TEST_F(InstructionRun, AdaptersTrainOnCompletionsToo) {
   const std::vector<std::string> lines{R"({"prompt": [5, 6, 7], "completion": [8, 9]})",
                                        R"({"prompt": [5], "completion": [8, 9, 10, 11, 12, 13, 14, 15]})"};
   const auto all_weights = losses("weights", lines);

@@ -157,7 +157,7 @@ TEST_F(NightlyCommand, ADemonstrationDiscardsNoPair) {
   EXPECT_GT(attempts, 100U);
 }
 
-TEST_F(NightlyCommand, MadeUpNightsAndMeasuredOnesAreInDatabasesOfTheirOwn) {
+TEST_F(NightlyCommand, SimulatedAndMeasuredNightsNeedSeparateDatabases) {
   EXPECT_EQ(nightly({"--history-from", "simulated", "--no-confirm"}).exit_code, 2);
   const auto measured = nightly({});
   EXPECT_EQ(measured.exit_code, 3) << measured.output;
@@ -196,7 +196,7 @@ TEST_F(NightlyCommand, TheFirstNightOfAStoreIsUndecidedAndSaysWhy) {
 }
 
 // The machine may have become slow since: nothing in this night can tell.
-TEST_F(NightlyCommand, ANightThatNothingJudgedIsNotTheSame) {
+TEST_F(NightlyCommand, ANightThatNothingJudgedIsNotCalledTheSame) {
   EXPECT_EQ(nightly({}).exit_code, 2);
   const auto second = nightly({"--junit", "n.xml", "--github"});
   EXPECT_EQ(second.exit_code, 2) << "by the same engine" << second.output << second.error_output;
@@ -217,7 +217,7 @@ TEST_F(NightlyCommand, ANightThatNothingJudgedIsNotTheSame) {
 }
 
 // On a new machine, the pairs of the same night with the engine of the last good night decide.
-TEST_F(NightlyCommand, ANightOnANewMachineIsHeldAgainstTheLastGoodEngine) {
+TEST_F(NightlyCommand, ANightOnANewMachineIsComparedWithTheLastGoodEngine) {
   EXPECT_EQ(nightly({}).exit_code, 2);
   write_engine(scratch_ / "perfbench-engine", "1.001 PERFBENCH_FAKE_CPU=new");
   const auto same = nightly({});
@@ -286,7 +286,7 @@ TEST_F(NightlyCommand, ALiveAlertIsInEveryNightUntilSomebodyClosesIt) {
 }
 
 // The name of a container and an update of the kernel do not make another machine.
-TEST_F(NightlyCommand, NightsOfOtherHostsAndKernelsAreOfOneSeries) {
+TEST_F(NightlyCommand, NightsOfOtherHostsAndKernelsFormOneSeries) {
   EXPECT_EQ(nightly({"--history-from", "simulated", "--no-confirm"}).exit_code, 2);
   take_demonstration_for_measured();
   write_engine(scratch_ / "perfbench-engine", "1.4 PERFBENCH_FAKE_HOST=another PERFBENCH_FAKE_KERNEL=6.99");
@@ -298,7 +298,7 @@ TEST_F(NightlyCommand, NightsOfOtherHostsAndKernelsAreOfOneSeries) {
 }
 
 // After an upgrade of a library, the engine of the last good night uses it, too, and is as slow.
-TEST_F(NightlyCommand, WhatANewLibraryMadeSlowIsNotRefuted) {
+TEST_F(NightlyCommand, ASlowdownByANewLibraryIsNotRefuted) {
   const auto version = (scratch_ / "version").string();
   const auto speed = (scratch_ / "speed").string();
   const auto upgrade = [&](const std::string& to, const std::string& speed_of) {
@@ -327,7 +327,7 @@ TEST_F(NightlyCommand, WhatANewLibraryMadeSlowIsNotRefuted) {
 
 // A kernel, a driver or a neighbour slows the cells, but neither the control nor the probe shows it. The engine is not
 // the cause, and the night is not green.
-TEST_F(NightlyCommand, WhatSlowsEveryEngineIsNotGreen) {
+TEST_F(NightlyCommand, ASlowdownOfEveryEngineIsNotGreen) {
   const auto speed = (scratch_ / "speed").string();
   write_text(speed, "1");
   const std::string now = "$(cat '" + speed + "')";
@@ -409,7 +409,7 @@ TEST_F(NightlyCommand, TheMonthlyPairsGoBackToTheNewestImprovement) {
   EXPECT_THAT(compared.output, HasSubstr("step_time_s"));
 }
 
-TEST_F(NightlyCommand, AControlThatUnderstandsNothingLosesNoNight) {
+TEST_F(NightlyCommand, AControlThatUnderstandsNoRunDoesNotLoseTheNight) {
   write_text(scratch_ / "old-engine", "#!/bin/sh\nexit 3\n");
   fs::permissions(scratch_ / "old-engine", fs::perms::owner_all);
   EXPECT_THAT(nightly({"--control", "old-engine"}).output, HasSubstr("The control did not run"));
@@ -447,7 +447,7 @@ TEST_F(NightlyCommand, AControlThatCrashesIsNoRegression) {
   EXPECT_THAT(night.output, HasSubstr("The control did not run, and drift of the machine is not subtracted: crashed"));
 }
 
-TEST_F(NightlyCommand, ALastGoodEngineThatCannotRunIsSaid) {
+TEST_F(NightlyCommand, ALastGoodEngineThatCannotRunIsReported) {
   const auto interpreter = scratch_ / "sh";
   fs::create_symlink("/bin/sh", interpreter);
   const auto engine = read_text(scratch_ / "perfbench-engine-inject");
@@ -503,7 +503,7 @@ TEST_F(NightlyCommand, AMatrixMayHaveAnyName) {
   }
 }
 
-TEST_F(NightlyCommand, AFutureDateBlindsNoLaterNight) {
+TEST_F(NightlyCommand, AFutureDateDoesNotHideLaterNights) {
   for (int night = 1; night <= 2; ++night) EXPECT_EQ(nightly({"--no-control"}).exit_code, 2);
   {
     const auto db = open_database(scratch_ / "n.db");
@@ -516,7 +516,7 @@ TEST_F(NightlyCommand, AFutureDateBlindsNoLaterNight) {
   EXPECT_THAT(night.output, HasSubstr("is dated 2930-01-01T01:00:00Z, which is in the future"));
 }
 
-TEST_F(NightlyCommand, WhatSomebodyMeasuresByHandIsNoNight) {
+TEST_F(NightlyCommand, MeasurementsByHandAreNotNights) {
   EXPECT_EQ(nightly({"--no-control"}).exit_code, 2);
   write_matrix("[flash]");
   ASSERT_EQ(perfbench({"sweep", "m.yaml", "--db", "n.db"}).exit_code, 0);
@@ -549,7 +549,7 @@ TEST_F(NightlyCommand, AReproductionInjectsTheFaultsOfItsRun) {
   EXPECT_EQ(words("SELECT inject FROM v_runs WHERE kind = 'reproduction'"), fault);
 }
 
-TEST_F(NightlyCommand, WhatCannotBeWrittenIsSaidBeforeAnythingRuns) {
+TEST_F(NightlyCommand, AnUnwritableOutputIsReportedBeforeAnythingRuns) {
   fs::create_symlink("loop", scratch_ / "loop");
   ASSERT_EQ(mkfifo((scratch_ / "pipe").c_str(), 0600), 0);  // a file renamed to this name would replace it
   const std::vector<std::pair<std::string, std::string>> unwritable{
@@ -578,7 +578,7 @@ TEST_F(NightlyCommand, ACellThatDivergesTonightIsARegression) {
   EXPECT_THAT(night.output, HasSubstr("not measured tonight: diverged, the loss became infinite at step 1"));
 }
 
-TEST_F(NightlyCommand, WrongInputIsSaidBeforeAnythingRuns) {
+TEST_F(NightlyCommand, WrongInputIsReportedBeforeAnythingRuns) {
   EXPECT_EQ(perfbench({"nightly", "none.yaml", "--db", "n.db"}).exit_code, 3);
   EXPECT_FALSE(fs::exists(scratch_ / "n.runs"));
   fs::remove(scratch_ / "perfbench-engine-inject");

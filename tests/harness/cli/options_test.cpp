@@ -163,7 +163,7 @@ TEST_F(Options, EachIsOfAKindThatIsChecked) {
   EXPECT_GT(paths, 40U);
 }
 
-TEST_F(Options, AListOfNamesTakesNoOtherAndSaysWhichThereAre) {
+TEST_F(Options, AListOfNamesAcceptsNoOtherAndListsTheValidOnes) {
   std::size_t lists = 0;
   for (const auto& option : options()) {
     if (option.type.find('|') == std::string::npos && option.type != "debian") continue;
@@ -190,7 +190,7 @@ TEST_F(Options, ANumberIsFiniteAndWithinBounds) {
   }
 }
 
-TEST_F(Options, ADurationOrASizeHasAUnitOrCountsWhatItsHelpSays) {
+TEST_F(Options, ADurationOrASizeHasAUnitOrTheDefaultUnitOfItsHelp) {
   std::size_t amounts = 0;
   for (const auto& option : options()) {
     if (option.type != "DURATION" && option.type != "SIZE") continue;
@@ -206,7 +206,7 @@ TEST_F(Options, ADurationOrASizeHasAUnitOrCountsWhatItsHelpSays) {
   }
 }
 
-TEST_F(Options, APathIsNeitherEmptyNorACircleNorOfTheWrongKind) {
+TEST_F(Options, APathIsNotEmptyNorACycleNorOfTheWrongKind) {
   std::vector<std::string> values{"loop", "loop/x", ""};
   for (const auto& option : options()) {
     const bool is_file = option.type == "FILE" || option.type == "DATABASE";
@@ -252,7 +252,7 @@ TEST_F(Options, WordsWithNumbersAndPathsInThemAreChecked) {
   }
 }
 
-TEST_F(Options, TheUsualDatabaseIsCheckedAsOneThatIsNamed) {
+TEST_F(Options, TheDefaultDatabaseIsCheckedLikeANamedOne) {
   fs::create_directory(scratch_ / "perf.db");
   const auto of_folder = run({"report"});
   EXPECT_EQ(of_folder.exit_code, 3);

@@ -89,7 +89,7 @@ class RunNames : public testing::Test {
   std::string b_ = run_id(shorter());
 };
 
-TEST_F(RunNames, MeanTheSameForEveryWayOfNaming) {
+TEST_F(RunNames, EveryFormOfANameFindsTheSameRun) {
   const auto a = a_.substr(0, 6);
   const auto b = b_.substr(0, 6);
   EXPECT_EQ(shown(a), (Words{a + "/1", a + "/2", a + "/3"}));
@@ -107,7 +107,7 @@ TEST_F(RunNames, MeanTheSameForEveryWayOfNaming) {
   EXPECT_EQ(shown("all-of-b"), (Words{b + "/1", b + "/2"}));
 }
 
-TEST_F(RunNames, ThatMeanNothingOrTooMuchListTheNearest) {
+TEST_F(RunNames, UnknownAndAmbiguousNamesListTheClosestRuns) {
   EXPECT_THAT(refusal({"show", "s2"}),
               AllOf(HasSubstr("several runs"), HasSubstr(a_.substr(0, 12) + " (model=a fsdp=1"),
                     HasSubstr(b_.substr(0, 12) + " (model=b fsdp=1")));
@@ -124,7 +124,7 @@ TEST_F(RunNames, ThatMeanNothingOrTooMuchListTheNearest) {
 }
 
 // Counted by today's engine; the simulated runs used another one, so they recorded another peak.
-TEST_F(RunNames, ShowWhatARunIsMadeOfAndHowToRepeatIt) {
+TEST_F(RunNames, ShowTheMemoryOfARunAndHowToRepeatIt) {
   if (!fs::exists(PERFBENCH_BINARY_DIR "/bin/perfbench-engine")) GTEST_SKIP() << "skipped: built without an engine";
   const auto end = run({"show", a_.substr(0, 6), "--db", "q.db"});
   EXPECT_EQ(end.exit_code, 0) << end.error_output;
@@ -138,7 +138,7 @@ TEST_F(RunNames, ShowWhatARunIsMadeOfAndHowToRepeatIt) {
   EXPECT_THAT(svg.output, AllOf(HasSubstr("backward"), HasSubstr("optimizer")));
 }
 
-TEST_F(RunNames, ShowARunThoughNobodyCanCountIt) {
+TEST_F(RunNames, ShowARunThatTheEngineCannotCount) {
   const auto end = run_process({.command = {PERFBENCH_BINARY_DIR "/bin/perfbench", "show", "latest", "--db", "q.db"},
                                 .working_dir = scratch_.path(),
                                 .environment = {{"PERFBENCH_DATA_DIR", PERFBENCH_SOURCE_DIR},
@@ -149,7 +149,7 @@ TEST_F(RunNames, ShowARunThoughNobodyCanCountIt) {
 }
 
 // Finds runs by their cells if few cells match, and otherwise by reading every row.
-TEST_F(RunNames, ListTheSameRunsHoweverTheyAreSought) {
+TEST_F(RunNames, ListTheSameRunsForEveryQueryPath) {
   for (std::int64_t i = 0; i < 70; ++i) {
     auto spec = example_spec();
     spec.seed = 100 + i;
@@ -196,7 +196,7 @@ TEST_F(RunNames, ShowWhereTheEnvironmentIsNotThatOfTheBaseline) {
 }
 
 // Each of two machines numbers its attempts from 1.
-TEST_F(RunNames, OfAnAttemptThatTwoMachinesHaveAreRefused) {
+TEST_F(RunNames, AnAttemptThatTwoMachinesHaveIsRefused) {
   ExampleRun example{.attempt = example_attempt("model=a fsdp=1", 1)};
   example.attempt.sweep_id = "other";
   write_run_directory(scratch_ / "elsewhere/1", example);
@@ -211,7 +211,7 @@ TEST_F(RunNames, OfAnAttemptThatTwoMachinesHaveAreRefused) {
   }
 }
 
-TEST_F(RunNames, OfAFolderThatWasNotTakenInSayHowToTakeIt) {
+TEST_F(RunNames, AFolderThatWasNotIngestedSaysHowToIngestIt) {
   ExampleRun example{.attempt = example_attempt("c", 9)};
   write_run_directory(scratch_ / "new/1", example);
   EXPECT_THAT(refusal({"show", "new/1"}), HasSubstr("`perfbench ingest` takes it in"));
@@ -238,7 +238,7 @@ TEST_F(RunNames, LeadTraceToTheRunDirectory) {
 }
 
 // The content of the folder is no longer what the database stored.
-TEST_F(RunNames, LeadToNoOtherAttemptsDirectory) {
+TEST_F(RunNames, NeverLeadToAnotherAttemptsDirectory) {
   ExampleRun other{.run = shorter(), .attempt = example_attempt("model=b fsdp=1", 2)};
   other.attempt.sweep_id = "later";
   write_run_directory(folder_of(shorter(), 2), other);
@@ -268,7 +268,7 @@ TEST_F(RunNames, ListShowsARowForEachRunOfASweepNewestFirst) {
                                  HasSubstr("These are the first 1;")));
 }
 
-TEST_F(RunNames, ListKeepsWhatEveryConditionAsksFor) {
+TEST_F(RunNames, ListKeepsRunsThatMeetEveryCondition) {
   const auto count = [this](Words where) {
     Words words{"list"};
     for (const auto& condition : where) words.insert(words.end(), {"--where", condition});
@@ -285,7 +285,7 @@ TEST_F(RunNames, ListKeepsWhatEveryConditionAsksFor) {
   EXPECT_THAT(refusal({"list", "--where", "a"}), HasSubstr("KEY=PATTERN is needed"));
 }
 
-TEST_F(RunNames, ListKnowsSweepsAndWhatNeedsNoDatabase) {
+TEST_F(RunNames, ListKnowsSweepsAndKindsThatNeedNoDatabase) {
   const auto sweeps = json({"list", "sweeps"})["sweeps"];
   ASSERT_EQ(sweeps.size(), 3U);
   EXPECT_EQ(sweeps[1]["sweep_id"], "s2");
@@ -301,7 +301,7 @@ TEST_F(RunNames, ListKnowsSweepsAndWhatNeedsNoDatabase) {
   EXPECT_THAT(run({"list", "metrics", "--where", "metric=final_loss"}).output, HasSubstr("nats"));
 }
 
-TEST_F(RunNames, ShowHasEverythingOfARun) {
+TEST_F(RunNames, ShowHasEverythingAboutARun) {
   ASSERT_EQ(run({"tag", "s3", "slow", "--db", "q.db"}).exit_code, 0);
   ASSERT_EQ(run({"note", b_.substr(0, 8), "the fan was broken", "--author", "bob", "--db", "q.db"}).exit_code, 0);
   const auto found = json({"show", b_.substr(0, 8)});
@@ -328,7 +328,7 @@ TEST_F(RunNames, ShowHasEverythingOfARun) {
   EXPECT_EQ(json({"list", "tags"})["tags"][0]["tag"], "slow");
 }
 
-TEST_F(RunNames, DiffShowsWhatDiffersAndGivesNoVerdict) {
+TEST_F(RunNames, DiffShowsDifferencesAndGivesNoVerdict) {
   const auto found = json({"diff", a_.substr(0, 6) + "/1", "s3"});
   ASSERT_EQ(found["configuration"].size(), 1U);
   EXPECT_EQ(found["configuration"][0]["field"], "seq_len");

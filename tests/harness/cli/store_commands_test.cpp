@@ -114,7 +114,7 @@ TEST_F(StoreCommands, IngestThenReportPrintsTheTable) {
   EXPECT_THAT(seqax.output, HasSubstr("model_size,mfu_percent"));
 }
 
-TEST_F(StoreCommands, IngestNamesABrokenFileAndEndsWithThree) {
+TEST_F(StoreCommands, IngestNamesABrokenFileAndExitsWithThree) {
   write_sweep("s1", 0.5, 2);
   write_text(scratch_ / "runs/s1/1/env.json", "{");
   const auto end = run({"ingest", "runs", "--db", "q.db"});
@@ -146,7 +146,7 @@ TEST_F(StoreCommands, ASweepPrintsItsTableWhateverAnEngineLeft) {
 }
 
 // As far as the database knows, it may have been another machine on that day.
-TEST_F(StoreCommands, CompareOfTwoSessionsWhoseKindIsNotKnownEndsWithTwoAndNamesTheCommandThatDecides) {
+TEST_F(StoreCommands, ComparingTwoSessionsWithoutKnownOnesExitsWithTwoAndNamesTheCommandThatDecides) {
   write_sweep("s1", 0.5, 5, "2026", "a=1");
   write_sweep("s2", 0.6, 5, "2026", "a=1");
   ingest();
@@ -169,7 +169,7 @@ TEST_F(StoreCommands, CompareOfTwoSessionsWhoseKindIsNotKnownEndsWithTwoAndNames
 }
 
 // At 0.2 % from night to night, 20 % are a regression; at 2 % from night to night, 3 % are not.
-TEST_F(StoreCommands, CompareHoldsADifferenceAgainstHowFarSessionsDiffer) {
+TEST_F(StoreCommands, CompareJudgesADifferenceByTheSpreadBetweenSessions) {
   write_quiet_year();
   for (int i = 1; i <= 6; ++i) {
     ExampleRun busy{.attempt = example_attempt("busy", i)};
@@ -222,7 +222,7 @@ TEST_F(StoreCommands, CompareHoldsADifferenceAgainstHowFarSessionsDiffer) {
 
 // The cell's label comes from outside and appears in a command. To a shell it is one word, and the output contains no
 // command to a terminal or a CI runner.
-TEST_F(StoreCommands, TheCommandThatDecidesQuotesWhatOthersWrote) {
+TEST_F(StoreCommands, TheCommandThatDecidesQuotesTextFromOutside) {
   const std::string label = "a=1'; touch owned\n\x1b[31m\n::error::x `y` $(z)";
   write_sweep("s1", 0.5, 5, "2026", label);
   write_sweep("s2", 0.6, 5, "2026", label);
@@ -236,7 +236,7 @@ TEST_F(StoreCommands, TheCommandThatDecidesQuotesWhatOthersWrote) {
   EXPECT_FALSE(std::filesystem::exists(scratch_ / "owned"));
 }
 
-TEST_F(StoreCommands, WhatOnlyLeftOutHasNotVanished) {
+TEST_F(StoreCommands, CellsThatOnlyExcludedHaveNotVanished) {
   write_sweep("s1", 0.5, 1);
   ExampleRun other{.attempt = example_attempt("d", 1)};
   other.run.seq_len = 64;
@@ -257,7 +257,7 @@ TEST_F(StoreCommands, WhatOnlyLeftOutHasNotVanished) {
 
 // One run, measured on two machines in the same sweeps: twice as fast on one of them, and slower than it used to be
 // there.
-TEST_F(StoreCommands, ReportHoldsEachMachineAgainstItself) {
+TEST_F(StoreCommands, ReportComparesEachMachineWithItself) {
   for (const auto& [id, of_fast_s] : {std::pair{"s1", 0.50}, {"s2", 0.55}}) {
     for (int k = 1; k <= 10; ++k) {
       ExampleRun example{.attempt = example_attempt("c", k)};
@@ -279,7 +279,7 @@ TEST_F(StoreCommands, ReportHoldsEachMachineAgainstItself) {
   }
 }
 
-TEST_F(StoreCommands, CompareEndsWithTheCodeOfItsVerdict) {
+TEST_F(StoreCommands, CompareExitsWithTheCodeOfItsVerdict) {
   write_quiet_year();
   write_sweep("s1", 0.5, 5);
   write_sweep("s2", 0.6, 5);
@@ -314,7 +314,7 @@ TEST_F(StoreCommands, ABaselineIsSetListedAndCompared) {
   EXPECT_THAT(run({"report", "--db", "q.db", "--baseline", "v1"}).output, HasSubstr("REGRESSED"));
 }
 
-TEST_F(StoreCommands, AGateHoldsSeveralMetricsAtOnceAndImprovementsAskForARefresh) {
+TEST_F(StoreCommands, AGateJudgesSeveralMetricsAtOnceAndImprovementsAskForARefresh) {
   write_quiet_year();
   write_sweep("s1", 0.5, 8);
   write_sweep("s2", 0.6, 8);
@@ -335,7 +335,7 @@ TEST_F(StoreCommands, AGateHoldsSeveralMetricsAtOnceAndImprovementsAskForARefres
 }
 
 // Each matrix in a database has its own sweeps, and "latest" is the newest of all.
-TEST_F(StoreCommands, AReportOfOneOfSeveralMatricesSaysWhichItLeavesOutAndShowsThemWhenAsked) {
+TEST_F(StoreCommands, AReportOfOneMatrixSaysWhichOthersItLeavesOutAndShowsThemOnRequest) {
   write_sweep("s1", 0.4, 1, "2026", "c", "llama");
   write_sweep("s2", 0.5, 1, "2026", "c", "llama");
   write_sweep("s3", 0.6, 1, "2026", "c", "gpu");
@@ -447,7 +447,7 @@ TEST_F(StoreCommands, ASweepIsResumedOverARowThatCannotBeRead) {
   EXPECT_THAT(end.error_output, HasSubstr("the row of attempts with attempt_key 1"));
 }
 
-TEST_F(StoreCommands, AnExportWithARecordThatCannotBeLeavesTheDatabaseAsItWas) {
+TEST_F(StoreCommands, AnExportWithAnInvalidRecordLeavesTheDatabaseUnchanged) {
   write_sweep("s1", 0.5, 2);
   ingest();
   ASSERT_EQ(run({"export", "--db", "q.db", "good.perfbench"}).exit_code, 0);
@@ -478,7 +478,7 @@ TEST_F(StoreCommands, AnExportOfEverythingNamesWhatCannotBeReadAndHasTheRest) {
   EXPECT_THAT(run({"import", "--db", "w.db", "rest.perfbench"}).output, HasSubstr("1 attempts added"));
 }
 
-TEST_F(StoreCommands, WrongInputEndsWithThreeAndSaysWhatIsMeant) {
+TEST_F(StoreCommands, WrongInputExitsWithThreeAndExplainsTheMistake) {
   write_sweep("s1", 0.5, 1);
   ingest();
   struct Case {

@@ -108,7 +108,7 @@ TEST_F(Subjects, ReportHasARowForEach) {
   EXPECT_THAT(figures_in(of_run, "step_time_s", "runs"), UnorderedElementsAreArray(figures_of(store_->clean())));
 }
 
-TEST_F(Subjects, EveryFormatOfAReportTellsThemApartAndSaysWhatIsLeftOut) {
+TEST_F(Subjects, EveryFormatOfAReportDistinguishesThemAndSaysWhatIsLeftOut) {
   for (const auto* format : {"text", "markdown", "csv", "html"}) {
     const auto end = run({"report", "--sweep", "all", "--format", format, "-o", "out"});
     ASSERT_EQ(end.exit_code, 0) << end.error_output;
@@ -122,7 +122,7 @@ TEST_F(Subjects, EveryFormatOfAReportTellsThemApartAndSaysWhatIsLeftOut) {
   for (const auto& number : step_times_in(text)) EXPECT_THAT(clean_step_times(), Contains(number)) << text;
 }
 
-TEST_F(Subjects, AFaultIsReportedWhereItIsAskedForByName) {
+TEST_F(Subjects, AFaultIsReportedIfItIsRequestedByName) {
   const auto& fault = store_->injected();
   const std::vector<Figure> one{figure_of(fault)};
   for (const auto& selection : {std::string("all@inject"), fault.sweep_id + "@side B", run_name() + "@ffffff"}) {
@@ -139,7 +139,7 @@ TEST_F(Subjects, AFaultIsReportedWhereItIsAskedForByName) {
   EXPECT_EQ(rows.size(), 2U);
 }
 
-TEST_F(Subjects, ASubjectThatIsNotThereIsAnsweredWithThoseThatAre) {
+TEST_F(Subjects, AnUnknownSubjectIsAnsweredWithAListOfAll) {
   const auto end = run({"report", "--sweep", "all@nobody"});
   EXPECT_EQ(end.exit_code, 3);
   EXPECT_THAT(end.error_output, AllOf(HasSubstr("all@nobody"), HasSubstr("dddddddd, side A")));
@@ -176,7 +176,7 @@ TEST_F(Subjects, ListHasARowForEachInASweep) {
   EXPECT_EQ(faults.size(), 1U);
 }
 
-TEST_F(Subjects, DiffIsOfOneSubjectOnEachSide) {
+TEST_F(Subjects, DiffUsesOneSubjectOnEachSide) {
   const auto both = json_of({"diff", run_name() + "@bbbbbbbb", run_name()});
   EXPECT_EQ(both["runs"][0]["subject"], "bbbbbbbb");
   EXPECT_EQ(both["runs"][1]["subject"], "aaaaaaaa, side A");  // the one that finished last, without a fault
@@ -202,7 +202,7 @@ TEST_F(Subjects, ABaselineOfSeveralIsRefusedWithTheList) {
   EXPECT_EQ(listed[1]["runs"], 5);
 }
 
-TEST_F(Subjects, ComparisonsWithStoredRunsAreOfOneSubjectOnEachSide) {
+TEST_F(Subjects, ComparisonsWithStoredRunsUseOneSubjectOnEachSide) {
   const auto refused = run({"compare", "--baseline", run_name(), "--sweep", "20260104T000000Z-night"});
   EXPECT_EQ(refused.exit_code, 3);
   EXPECT_THAT(refused.error_output, AllOf(HasSubstr("several subjects"), HasSubstr("bbbbbbbb")));
@@ -230,7 +230,7 @@ TEST_F(Subjects, HistoryHasAPointForEachNight) {
   EXPECT_NE(run({"history", "--format", "svg", "-o", "h.svg"}).exit_code, 3);
 }
 
-TEST_F(Subjects, AnExportTakesThemAlong) {
+TEST_F(Subjects, AnExportIncludesThem) {
   const auto file = (store_->folder() / "all.perfbench").string();
   std::filesystem::remove(file);
   ASSERT_EQ(run({"export", file}).exit_code, 0);
@@ -245,7 +245,7 @@ TEST_F(Subjects, AnExportTakesThemAlong) {
               UnorderedElementsAreArray(figures_of(store_->clean())));
 }
 
-TEST_F(Subjects, TheViewOfRunsTellsThemApart) {
+TEST_F(Subjects, TheViewOfRunsDistinguishesThem) {
   const auto db = open_database(store_->db(), {.mode = OpenMode::read_only});
   Statement row(db, "SELECT engine_sha256, inject, side FROM v_runs WHERE attempt_key = ?");
   std::set<std::string> sides;
@@ -263,7 +263,7 @@ TEST_F(Subjects, TheViewOfRunsTellsThemApart) {
   EXPECT_THAT(sides, testing::ElementsAre("", "A", "B"));
 }
 
-TEST_F(Subjects, PagesAreMadeOfTheSameRows) {
+TEST_F(Subjects, PagesShowTheSameRows) {
   const auto db = open_database(store_->db(), {.mode = OpenMode::read_only});
   MemoryCounts counts({"/nonexistent/engine"});
   const auto page = [&](const ViewRequest& request) {

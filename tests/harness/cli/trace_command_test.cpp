@@ -48,7 +48,7 @@ TEST_F(TraceCommand, PrintsARowPerRankAndStepOfTheNewestAttempt) {
   EXPECT_THAT(trace({"runs/0123456789abcdef", "--format", "csv"}).output, HasSubstr("rank,step,wall_ns"));
 }
 
-TEST_F(TraceCommand, SaysByWhatTwoRunsDiffer) {
+TEST_F(TraceCommand, ShowsTheCausesOfADifferenceOfTwoRuns) {
   auto slower = example_traces();
   for (auto& rank : slower) {
     for (auto& event : rank.events) {
@@ -87,7 +87,7 @@ TEST_F(TraceCommand, WritesTheTraceForOtherPrograms) {
 }
 
 // The output of the real engine, with collectives that run beside the schedule, and with its steps side by side.
-TEST_F(TraceCommand, OfARealRunIsWhatPerfettoReadsAndMeetsItself) {
+TEST_F(TraceCommand, ATraceOfARealRunIsValidForPerfettoAndEqualsItself) {
   if (!std::filesystem::exists(PERFBENCH_BINARY_DIR "/bin/perfbench-engine")) {
     GTEST_SKIP() << "skipped: built without an engine";
   }

@@ -168,7 +168,7 @@ spec::ModelSpec small_model() {
   return model;
 }
 
-TEST(FileSchemas, OfARunIsWhatItsReaderTakes) {
+TEST(FileSchemas, ARunsSchemaMatchesItsReader) {
   spec::RunSpec run;
   run.model = small_model();
   run.seq_len = run.global_batch = 2;
@@ -176,7 +176,7 @@ TEST(FileSchemas, OfARunIsWhatItsReaderTakes) {
   expect_agreement(schema_of_file("run"), run);
 }
 
-TEST(FileSchemas, OfTheRecordsAreWhatTheirReadersTake) {
+TEST(FileSchemas, TheRecordsSchemasMatchTheirReaders) {
   spec::EnvironmentRecord environment;
   environment.libraries["oneDNN"] = "3";
   expect_agreement(schema_of_file("env"), environment);
@@ -193,13 +193,13 @@ TEST(FileSchemas, OfTheRecordsAreWhatTheirReadersTake) {
   expect_agreement(schema_of_file("attempt"), attempt);
 }
 
-TEST(FileSchemas, OfACheckpointAreWhatTheirReadersTake) {
+TEST(FileSchemas, ACheckpointsSchemasMatchTheirReaders) {
   expect_agreement(schema_of_file("checkpoint"),
                    spec::CheckpointManifest{.ranks = 1, .shards = {"0123456789abcdef"}, .model = small_model()});
   expect_agreement(schema_of_file("rank"), spec::CheckpointShard{.parts = {{.parameter = "w", .count = 1}}});
 }
 
-TEST(FileSchemas, OfATraceIsOfAnEventOrOfTheLastLine) {
+TEST(FileSchemas, ATracesSchemaDescribesAnEventOrTheLastLine) {
   const auto either = schema_of_file("trace").at("oneOf");
   ASSERT_EQ(either.size(), 2U);
   expect_agreement(either.at(0), spec::TraceEvent());
@@ -209,7 +209,7 @@ TEST(FileSchemas, OfATraceIsOfAnEventOrOfTheLastLine) {
       << "by which the reader tells them apart";
 }
 
-TEST(FileSchemas, SayOfWhichFileTheyAre) {
+TEST(FileSchemas, NameTheirFile) {
   for (const auto& entry : file_schemas()) {
     EXPECT_EQ(entry.schema.at("$schema"), "https://json-schema.org/draft/2020-12/schema") << entry.name;
     EXPECT_EQ(entry.schema.at("title"), entry.file);

@@ -46,7 +46,7 @@ TEST_F(OutputFileTest, ReplacesARegularFileAndKeepsItsPermissions) {
   EXPECT_EQ(files(), 1U);
 }
 
-TEST_F(OutputFileTest, WritesBehindLinksAndKeepsThem) {
+TEST_F(OutputFileTest, FollowsLinksAndKeepsThem) {
   fs::create_directory(scratch_ / "folder");
   write_text(scratch_ / "folder" / "x", "old");
   fs::create_symlink("folder/x", scratch_ / "link");
@@ -61,7 +61,7 @@ TEST_F(OutputFileTest, WritesBehindLinksAndKeepsThem) {
   EXPECT_EQ(files(), 4U);
 }
 
-TEST_F(OutputFileTest, WritesInPlaceWhatIsNoRegularFile) {
+TEST_F(OutputFileTest, WritesInPlaceIfTheFileIsNotRegular) {
   ASSERT_EQ(mkfifo((scratch_ / "pipe").c_str(), 0600), 0);
   const FileDescriptor pipe(open((scratch_ / "pipe").c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
   for (const bool finished_elsewhere : {false, true}) {
@@ -92,7 +92,7 @@ TEST_F(OutputFileTest, SaysThatADeviceIsFull) {
   EXPECT_TRUE(fs::is_character_file(full));
 }
 
-TEST_F(OutputFileTest, LeavesTheFileAsItWasWhereSomethingGoesWrong) {
+TEST_F(OutputFileTest, LeavesTheFileUnchangedOnAnError) {
   write_text(scratch_ / "x", "old");
   const auto fails = [](const WriteText& write) {
     write("half");
@@ -103,7 +103,7 @@ TEST_F(OutputFileTest, LeavesTheFileAsItWasWhereSomethingGoesWrong) {
   EXPECT_EQ(files(), 1U);
 }
 
-TEST_F(OutputFileTest, SaysWhatIsInTheWay) {
+TEST_F(OutputFileTest, NamesTheObstacle) {
   fs::create_symlink("loop", scratch_ / "loop");
   EXPECT_THAT(error_of(scratch_ / "loop"), HasSubstr("Too many levels of symbolic links"));
   EXPECT_THAT(error_of(scratch_.path()), HasSubstr("it is a folder"));

@@ -38,7 +38,7 @@ TEST_F(RunDirectory, NumbersTheAttemptsOfARun) {
   EXPECT_TRUE(list_attempts(runs_, std::string(64, 'b')).empty());
 }
 
-TEST_F(RunDirectory, CountsOnPastTheThirdDigit) {
+TEST_F(RunDirectory, CountsBeyondThreeDigits) {
   fs::create_directories(runs_ / "aaaaaaaaaaaaaaaa" / "1000");
   fs::create_directories(runs_ / "aaaaaaaaaaaaaaaa" / "999");
   fs::create_directories(runs_ / "aaaaaaaaaaaaaaaa" / "notes");

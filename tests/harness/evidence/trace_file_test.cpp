@@ -38,7 +38,7 @@ TEST(TraceFile, IsReadAsItWasWritten) {
   for (std::size_t r = 0; r < 2; ++r) EXPECT_EQ(file_text(read[r]), file_text(example_traces()[r]));
 }
 
-TEST(TraceFile, OfARunWithoutTracedStepsIsNone) {
+TEST(TraceFile, ARunWithoutTracedStepsHasNone) {
   ScratchFolder scratch;
   write_text(scratch / "trace.rankX.jsonl", "not one of ours");
   write_text(scratch / "trace.rank01.jsonl", "nor this");
@@ -99,7 +99,7 @@ TEST(TraceFile, RefusesDamageAndNamesTheLine) {
 
 // Any byte changed, or any end cut off: the result is a trace, or an error with its place; never a crash, and never
 // silently other sums unless a number itself was changed.
-TEST(TraceFile, AnyDamageIsAnErrorOrAnAnswer) {
+TEST(TraceFile, AnyDamageGivesAnErrorOrATrace) {
   const auto text = file_text(example_traces()[0]);
   std::mt19937 random(7);
   int refused = 0;

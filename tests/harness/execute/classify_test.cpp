@@ -72,7 +72,7 @@ AttemptEvidence with_loss(AttemptEvidence evidence, double loss, double grad_nor
   return evidence;
 }
 
-TEST(Classify, CallsARunDivergedThatEndedWellAndLostItsLoss) {
+TEST(Classify, ARunThatEndedWellWithANonFiniteLossHasDiverged) {
   constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
   auto evidence = exited_with(0, "ok");
   evidence.steps_recorded = 10;
@@ -86,7 +86,7 @@ TEST(Classify, CallsARunDivergedThatEndedWellAndLostItsLoss) {
   EXPECT_EQ(classify(with_loss(evidence, kNaN, 1)).reason, "the loss became NaN at step 2; hot");
 }
 
-TEST(Classify, SaysOfARunThatFailedThatItsLossWasLostBefore) {
+TEST(Classify, ReportsThatTheLossOfAFailedRunDivergedBefore) {
   auto evidence = with_loss(exited_with(4, "failed", "no space"), std::numeric_limits<double>::infinity(), 1);
   EXPECT_EQ(classify(evidence).state, AttemptState::crashed);
   EXPECT_THAT(classify(evidence).reason, HasSubstr("the loss became infinite at step 2; exit code 4 after 3 of 10"));
@@ -105,7 +105,7 @@ TEST(Classify, DoesNotTrustAResultWhenTheExitCodeSaysOtherwise) {
   EXPECT_EQ(classify(evidence).exit_code, 1);
 }
 
-TEST(Classify, TakesTheEnginesWordForWhatItKnows) {
+TEST(Classify, BelievesTheEngineAboutItsOwnFailure) {
   EXPECT_EQ(classify(exited_with(5, "out_of_memory", "x needs 9 GiB")).state, AttemptState::out_of_memory);
   EXPECT_THAT(classify(exited_with(5, "out_of_memory", "x needs 9 GiB")).reason, HasSubstr("x needs 9 GiB"));
   EXPECT_EQ(classify(exited_with(6, "infeasible")).state, AttemptState::infeasible);
@@ -180,7 +180,7 @@ TEST(Classify, ReadsALaunchersExitCodeAsASignalWhereItSaysNothing) {
   EXPECT_EQ(classify(evidence).signal, SIGABRT);
 }
 
-TEST(Classify, TakesSignal9ForWantOfMemoryOnlyWhenTheKernelKilled) {
+TEST(Classify, AttributesSignal9ToMemoryOnlyIfTheKernelKilled) {
   auto evidence = exited_with(0);
   evidence.end.signal = SIGKILL;
   EXPECT_EQ(classify(evidence).state, AttemptState::crashed);
@@ -188,7 +188,7 @@ TEST(Classify, TakesSignal9ForWantOfMemoryOnlyWhenTheKernelKilled) {
   EXPECT_EQ(classify(evidence).state, AttemptState::out_of_memory);
 }
 
-TEST(Classify, KnowsWhatTheHarnessEndedAndWhy) {
+TEST(Classify, KnowsWhyTheHarnessEndedARun) {
   auto late = ended_by_us(EndCause::time_limit);
   late.time_limit = std::chrono::seconds(90);
   EXPECT_EQ(classify(late).state, AttemptState::timed_out);

@@ -14,7 +14,7 @@ LoadMoment moment(CpuSnapshot::Core core0, CpuSnapshot::Core core1, double own_s
   return out;
 }
 
-TEST(ForeignLoad, IsWhatTheCoresDidBeyondOurOwnTime) {
+TEST(ForeignLoad, IsTheTimeOfTheCoresBeyondOurOwn) {
   const auto before = moment({}, {}, 1.0);
   // 100 ticks a core at 100 a second: 150 busy together, of which 0.9 s belong to us; 10 stolen.
   const auto after = moment({100, 80, 10}, {100, 70, 0}, 1.9);
@@ -23,7 +23,7 @@ TEST(ForeignLoad, IsWhatTheCoresDidBeyondOurOwnTime) {
   EXPECT_DOUBLE_EQ(load.steal_fraction, 10.0 / 200);
 }
 
-TEST(ForeignLoad, CountsTheCoresThatWeMayUseAlone) {
+TEST(ForeignLoad, CountsOnlyTheCoresThatWeMayUse) {
   const auto before = moment({}, {}, 0);
   const auto after = moment({100, 50, 0}, {100, 100, 0}, 0.5);
   EXPECT_DOUBLE_EQ(load_between(before, after, {0}, 100, 1).foreign_fraction, 0);
@@ -43,7 +43,7 @@ TEST(ForeignLoad, NamesTheBusiestOfTheOthers) {
 }
 
 // Reads the kernel's own counters of this machine: our own work does not count as foreign.
-TEST(ForeignLoad, OfThisMachineHasAsManyCoresAsWeMayUse) {
+TEST(ForeignLoad, ThisMachineHasTheCoresThatWeMayUse) {
   EXPECT_FALSE(own_cores().empty());
   const auto now = load_moment();
   EXPECT_GT(now.own_s, 0);

@@ -1,4 +1,4 @@
-// Whatever an engine leaves in its run directory, the attempt ends, is recorded, and names the damaged file.
+// The attempt ends, is recorded, and names the damaged file, whatever an engine leaves in its run directory.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -59,7 +59,7 @@ class HostileEngine : public testing::Test {
   Cell cell_{.matrix = "hostile", .label = "c"};
 };
 
-TEST_F(HostileEngine, ThatDamagesItsRecordsIsACrashedAttemptThatNamesTheFile) {
+TEST_F(HostileEngine, DamagedRecordsAreACrashedAttemptThatNamesTheFile) {
   for (const auto* file : {kEnvironmentFile, kResultFile}) {
     for (const auto damage : kEveryDamage) {
       const auto finished = execute(in_place_of(file, damage));
@@ -76,13 +76,13 @@ TEST_F(HostileEngine, ThatDamagesItsRecordsIsACrashedAttemptThatNamesTheFile) {
 }
 
 // Too few records are quarantined, as always.
-TEST_F(HostileEngine, ThatCutsItsStepsOffIsNotOk) {
+TEST_F(HostileEngine, TruncatedStepsAreNotOk) {
   for (const auto damage : {Damage::cut_off, Damage::empty}) {
     EXPECT_EQ(execute(in_place_of("steps.rank0.jsonl", damage)).record.state, AttemptState::quarantined);
   }
 }
 
-TEST_F(HostileEngine, ThatTakesBackStepsThatWereCountedIsNotOk) {
+TEST_F(HostileEngine, RemovingCountedStepsIsNotOk) {
   const auto counted = scratch_ / "counted";
   const auto once_counted = "while [ ! -e '" + counted.string() + "' ]; do sleep 0.01; done\n";
   for (const auto damage : {Damage::cut_off, Damage::empty}) {
@@ -95,7 +95,7 @@ TEST_F(HostileEngine, ThatTakesBackStepsThatWereCountedIsNotOk) {
   }
 }
 
-TEST_F(HostileEngine, ThatChangesTheHarnessesOwnFilesLosesThem) {
+TEST_F(HostileEngine, ChangedFilesOfTheHarnessAreRestored) {
   for (const auto damage : kEveryDamage) {
     const auto changed = execute(in_place_of(kRunFile, damage));
     EXPECT_EQ(changed.record.state, AttemptState::crashed) << damage_name(damage);
@@ -107,16 +107,17 @@ TEST_F(HostileEngine, ThatChangesTheHarnessesOwnFilesLosesThem) {
   }
 }
 
-TEST_F(HostileEngine, ThatWritesWithoutEndIsEndedByTheSizeOfItsFile) {
+TEST_F(HostileEngine, WritingWithoutEndIsEndedByTheFileSizeLimit) {
   const auto finished = execute("exec truncate -s 5G steps.rank0.jsonl");
   EXPECT_EQ(finished.record.state, AttemptState::crashed);
   EXPECT_THAT(finished.record.reason, HasSubstr("no file of a run may hold more than 4 GiB"));
 }
 
-TEST_F(HostileEngine, ThatDamagesItsLogOrItsSamplesEndsAsItSays) {
+TEST_F(HostileEngine, ADamagedLogOrDamagedSamplesDoNotChangeTheState) {
   for (const auto* file : {kLogFile, "gpu.rank0.jsonl"}) {
     for (const auto damage : kEveryDamage) {
-      // The log is open and is read up to its limit; samples of 3 GiB would be read completely, which takes long.
+      // A log that is still open can be cut off anywhere without damage; samples of 3 GiB are read completely, which
+      // takes long.
       if (damage == (file == kLogFile ? Damage::cut_off : Damage::huge)) continue;
       EXPECT_EQ(execute(in_place_of(file, damage)).record.state, AttemptState::ok)
           << file << " " << damage_name(damage);
@@ -124,7 +125,7 @@ TEST_F(HostileEngine, ThatDamagesItsLogOrItsSamplesEndsAsItSays) {
   }
 }
 
-TEST_F(HostileEngine, ThatFailsAndLeavesDamageSaysBoth) {
+TEST_F(HostileEngine, AFailureWithDamageReportsBoth) {
   const auto finished = execute(": > env.json", fake::FakeBehaviour::failed);
   EXPECT_EQ(finished.record.state, AttemptState::crashed);
   EXPECT_THAT(finished.record.reason, AllOf(HasSubstr("exit code 4"), HasSubstr("env.json is empty")));

@@ -54,14 +54,14 @@ TEST(Launcher, LetsWaitingThreadsSleepEarlySoThatOtherWorkOnTheMachineCostsLittl
   EXPECT_EQ(request.environment.at("OMP_PROC_BIND"), "false");
 }
 
-TEST(Launcher, LeavesAPersonsOwnThreadSettingsAlone) {
+TEST(Launcher, KeepsTheUsersThreadSettings) {
   setenv("OMP_PROC_BIND", "close", 1);
   const auto request = on_eight_cores().request(with_ranks(1), "/runs/001");
   unsetenv("OMP_PROC_BIND");
   EXPECT_FALSE(request.environment.contains("OMP_PROC_BIND"));
 }
 
-TEST(Launcher, PutsLibrariesBeforeThoseOfThePersonOnEveryRank) {
+TEST(Launcher, PutsLibrariesBeforeTheUsersOnEveryRank) {
   unsetenv("LD_LIBRARY_PATH");  // may be set where the tests run
   auto launcher = on_eight_cores();
   EXPECT_FALSE(launcher.request(with_ranks(1), "/runs/001").environment.contains("LD_LIBRARY_PATH"));
@@ -134,7 +134,7 @@ TEST_F(LogTail, LeavesOutFramesAndBlankLines) {
   EXPECT_TRUE(log_tail(root_ / "absent.log", 2).empty());
 }
 
-TEST_F(LogTail, TellsTheMessagesOfTheLauncherFromOtherLines) {
+TEST_F(LogTail, DistinguishesMessagesOfTheLauncherFromOtherLines) {
   const auto frame = std::string(74, '-') + "\n";
   write("engine.log", "loading\n" + frame + "The value was set to a path\nthat could not be found:\n\n  agent: ssh\n" +
                           frame + "[vm:7] trace\n" + frame + "Primary job ended.\n" + frame);

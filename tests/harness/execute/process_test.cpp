@@ -74,13 +74,13 @@ TEST(Process, KeepsStandardOutputAndErrorApart) {
 }
 
 // It prints so fast that reading it alone would never leave time to check the limit.
-TEST(Process, ThatPrintsWithoutEndIsEndedByItsTimeLimit) {
+TEST(Process, IsEndedByItsTimeLimitThoughItPrintsWithoutEnd) {
   const auto end = run_process(shell("exec yes"), {.time_limit = milliseconds(200)});
   EXPECT_EQ(end.cause, EndCause::time_limit);
   EXPECT_EQ(end.signal, SIGTERM);
 }
 
-TEST(Process, IsEndedWhenAFileOfItsGrowsTooLarge) {
+TEST(Process, IsEndedWhenOneOfItsFilesGrowsTooLarge) {
   const auto file = std::filesystem::path(testing::TempDir()) / ("endless." + std::to_string(getpid()));
   auto request = shell("exec yes");
   request.output_file = file;
@@ -132,7 +132,7 @@ TEST(Process, InheritsNoSecretOfTheHarness) {
 }
 
 // Otherwise an engine of one rank takes itself for a rank of the job in which the user started perfbench.
-TEST(Process, InheritsNothingOfALauncherAroundTheHarness) {
+TEST(Process, InheritsNoVariablesOfALauncherAroundTheHarness) {
   constexpr std::array kOfLaunchers{"OMPI_COMM_WORLD_SIZE",
                                     "OMPI_MCA_orte_hnp_uri",
                                     "PMIX_RANK",
@@ -240,7 +240,7 @@ TEST(Process, IsKilledWhenItIgnoresTheRequestToEnd) {
   EXPECT_EQ(end.signal, SIGKILL);
 }
 
-TEST(Process, TellsOfAnInterruptionDuringTheGraceOfATimeLimit) {
+TEST(Process, ReportsAnInterruptionDuringTheGraceOfATimeLimit) {
   const Told told;
   // Answers the request to end by an interruption, and continues. It is busy, because a shell that receives the signal
   // just before it waits for a child runs its trap only after the child.
@@ -340,7 +340,7 @@ void keep_close_range() {}
 
 class KilledHarness : public testing::TestWithParam<void (*)()> {};
 
-TEST_P(KilledHarness, IsOutlivedByNothing) {
+TEST_P(KilledHarness, LeavesNoProcessBehind) {
   prctl(PR_SET_CHILD_SUBREAPER, 0);
   int fds[2];
   ASSERT_EQ(pipe(fds), 0);

@@ -118,7 +118,7 @@ TEST_F(SweepOverFakeEngine, GoesOnAfterAFailure) {
   EXPECT_FALSE(summary.all_fine());
 }
 
-TEST_F(SweepOverFakeEngine, CallsARunDivergedAndSaysWhereItsLossAndItsGradientsWereLost) {
+TEST_F(SweepOverFakeEngine, ADivergedRunSaysWhereItsLossAndGradientsBecameNonFinite) {
   const auto summary = sweep({cell(FakeBehaviour::diverge), cell(FakeBehaviour::first_ok)});
   ASSERT_EQ(summary.attempts.size(), 2U);
   const auto& record = summary.attempts[0].record;
@@ -129,7 +129,7 @@ TEST_F(SweepOverFakeEngine, CallsARunDivergedAndSaysWhereItsLossAndItsGradientsW
   EXPECT_FALSE(summary.all_fine());
 }
 
-TEST_F(SweepOverFakeEngine, KeepsARunWhoseLossesAreFiniteAndSaysThatItsGradientsWereNot) {
+TEST_F(SweepOverFakeEngine, KeepsARunWithFiniteLossesAndNotesThatItsGradientsWereNot) {
   const auto summary = sweep({cell(FakeBehaviour::large_gradient)});
   EXPECT_EQ(summary.attempts[0].record.state, AttemptState::ok);
   EXPECT_EQ(summary.attempts[0].record.reason, "the gradient norm became infinite at step 1");
@@ -143,7 +143,7 @@ TEST_F(SweepOverFakeEngine, StopsAtAFailureWhenAskedTo) {
   EXPECT_TRUE(summary.stopped_by_failure);
 }
 
-TEST_F(SweepOverFakeEngine, RecordsWhatItDoesNotExecute) {
+TEST_F(SweepOverFakeEngine, RecordsCellsThatItDoesNotExecute) {
   auto excluded = cell(FakeBehaviour::ok);
   excluded.excluded = "known to be slow";
   hooks_.plan = [](const Cell&) { return CellPlan{.infeasible = "needs 90 GiB"}; };
@@ -161,7 +161,7 @@ TEST_F(SweepOverFakeEngine, SpreadsTheRepeatsOfACellOverTheSweep) {
   EXPECT_THAT(order, ElementsAre("seed=1", "seed=100", "seed=1", "seed=100"));
 }
 
-TEST_F(SweepOverFakeEngine, ResumesWithWhatIsMissing) {
+TEST_F(SweepOverFakeEngine, ResumesWithTheMissingAttempts) {
   const auto done = cell(FakeBehaviour::ok);
   auto half_done = cell(FakeBehaviour::first_ok);
   const auto failed = cell(FakeBehaviour::failed);
@@ -207,7 +207,7 @@ TEST_F(SweepOverFakeEngine, AnObstacleOfAResumedSweepMattersWhereSomethingIsMiss
   EXPECT_EQ(store_.directories.size(), 1U);
 }
 
-TEST_F(SweepOverFakeEngine, ResumeDoesNotRepeatWhatNeedsNoExecution) {
+TEST_F(SweepOverFakeEngine, ResumeDoesNotRepeatCellsThatNeedNoExecution) {
   auto excluded = cell(FakeBehaviour::ok);
   excluded.excluded = "known to be slow";
   sweep({excluded});
@@ -215,7 +215,7 @@ TEST_F(SweepOverFakeEngine, ResumeDoesNotRepeatWhatNeedsNoExecution) {
   EXPECT_TRUE(sweep({excluded}).attempts.empty());
 }
 
-TEST_F(SweepOverFakeEngine, ResumeGivesTheStoreWhatItMissed) {
+TEST_F(SweepOverFakeEngine, ResumeStoresAttemptsThatWereMissed) {
   sweep({cell(FakeBehaviour::ok)});
   store_.directories.clear();
   options_.scope = Scope::unfinished_cells;
@@ -223,7 +223,7 @@ TEST_F(SweepOverFakeEngine, ResumeGivesTheStoreWhatItMissed) {
   EXPECT_EQ(store_.directories.size(), 1U);
 }
 
-TEST_F(SweepOverFakeEngine, ExecutesAgainWhatWasCutOffOrDamaged) {
+TEST_F(SweepOverFakeEngine, ExecutesInterruptedOrDamagedAttemptsAgain) {
   const auto one = cell(FakeBehaviour::ok);
   create_attempt(options_.execution.runs, one.run_id);
   const auto damaged = create_attempt(options_.execution.runs, one.run_id);
@@ -254,7 +254,7 @@ TEST_F(SweepOverFakeEngine, ResumesByItsRunDirectoriesWhenTheStoreFails) {
   EXPECT_TRUE(sweep({cell(FakeBehaviour::ok)}).attempts.empty());
 }
 
-TEST_F(SweepOverFakeEngine, ADamagedLeftoverIsNoTroubleOfTheStore) {
+TEST_F(SweepOverFakeEngine, ADamagedLeftoverIsNotAFailureOfTheStore) {
   const auto one = cell(FakeBehaviour::ok);
   const auto damaged = create_attempt(options_.execution.runs, one.run_id);
   write_atomically(damaged.path / kAttemptFile, to_json_line({.run_id = one.run_id, .state = AttemptState::ok}));

@@ -66,7 +66,7 @@ class AbCommand : public Faults {
 };
 
 // Its times do not vary, so the smallest numbers of turns and pairs are enough.
-TEST_F(AbCommand, LooksForTheDifferenceThatWasAskedForAndLeavesItsPilotsOut) {
+TEST_F(AbCommand, DetectsTheRequestedDifferenceAndDoesNotCountItsPilots) {
   const auto detect = [this](const std::string& b) {
     return run_process(request({"compare", "--ab", "./same", b, "faults.yaml", "--db", "f.db", "--only", "seed=100",
                                 "--detect", "2%", "--within", "10m", "--seed", "5"}));
@@ -81,7 +81,7 @@ TEST_F(AbCommand, LooksForTheDifferenceThatWasAskedForAndLeavesItsPilotsOut) {
   EXPECT_EQ(detect("./same").exit_code, 0);
 }
 
-TEST_F(AbCommand, RefusesWhatNoPlanFindsBeforeAnyPairIsTested) {
+TEST_F(AbCommand, RefusesADifferenceThatNoPlanFindsBeforeAnyPairIsTested) {
   const auto end = run_process(request({"compare", "--ab", "./same", "./slow", "faults.yaml", "--db", "f.db", "--only",
                                         "seed=100", "--detect", "0.1%"}));
   EXPECT_EQ(end.exit_code, 2) << end.output << end.error_output;
@@ -132,7 +132,7 @@ TEST_F(AbCommand, ABThatCrashesIsARegression) {
   EXPECT_EQ(count("SELECT count(*) FROM ab_pairs WHERE discarded LIKE '%crashed%'"), 2 * (6 + 3));
 }
 
-TEST_F(AbCommand, ABThatDivergesIsARegressionAndOfBothItIsSaid) {
+TEST_F(AbCommand, ABThatDivergesIsARegressionAndIfBothDoItIsNoted) {
   make_engine("diverging", "PERFBENCH_FAKE_BEHAVIOUR=12");
   const std::string lost = "diverged: the loss became infinite at step 1; the gradient norm became NaN at step 1";
   const auto worse = compare("./same", "./diverging", {"--gate"});
@@ -163,7 +163,7 @@ TEST_F(AbCommand, EverythingIsInTheStore) {
 }
 
 // Prints what was recorded, in text and JSON: nothing is decided again.
-TEST_F(AbCommand, ShowPrintsByWhatItWasDecided) {
+TEST_F(AbCommand, ShowPrintsTheBasisOfTheVerdict) {
   const auto compared = compare("./same", "./slow", {"--only", "seed=100", "--format", "json"});
   ASSERT_EQ(compared.exit_code, 1) << compared.error_output;
   const auto id = Json::parse(compared.output)["comparison"].get<std::string>();
@@ -254,7 +254,7 @@ TEST_F(AbCommand, PairsFollowEachOtherWhereBothDoNotFitIntoMemory) {
                              HasSubstr("twice the steps a pair find what twice the pairs")));
 }
 
-TEST_F(AbCommand, IsCancelledWhileAnEngineIsAskedForItsTurns) {
+TEST_F(AbCommand, IsCancelledWhileAnEngineIsAskedAboutTurns) {
   make_engine("deaf", "PERFBENCH_FAKE_HANGS=check");
   const auto end = run_process(interrupted_by_its_engine(compare_request("./deaf", "./same")));
   EXPECT_EQ(end.exit_code, 4) << end.output;
@@ -295,7 +295,7 @@ TEST_F(AbCommand, AnEngineThatUnderstandsNoneOfTheRunsIsAnError) {
   EXPECT_THAT(end.error_output, HasSubstr("unknown key 'colour'"));
 }
 
-TEST_F(AbCommand, WrongWordsAreSaidToBe) {
+TEST_F(AbCommand, InvalidArgumentsAreReported) {
   const auto error = [this](std::vector<std::string> arguments) {
     const auto end = run_process(request(std::move(arguments)));
     EXPECT_EQ(end.exit_code, 3) << end.output;
@@ -335,7 +335,7 @@ TEST_F(BisectCommand, NamesTheFirstSlowCommitAndSkipsWhatCannotBeBuilt) {
   EXPECT_EQ(count("SELECT count(*) FROM ab_comparisons WHERE purpose <> 'bisect'"), 0);
 }
 
-TEST_F(BisectCommand, SaysWhichCommitsItCannotTellApart) {
+TEST_F(BisectCommand, NamesTheCommitsThatItCannotDistinguish) {
   const auto good = repository_.commit("base", "1");
   const auto broken = repository_.broken_commit("message(FATAL_ERROR broken)");
   const auto slow = repository_.commit("slower", "1.06");
@@ -346,7 +346,7 @@ TEST_F(BisectCommand, SaysWhichCommitsItCannotTellApart) {
   EXPECT_EQ(bisect(good, good).exit_code, 3);
 }
 
-TEST_F(BisectCommand, OfACommitThatIsNoSlowerFindsNothing) {
+TEST_F(BisectCommand, FindsNothingIfTheCommitIsNotSlower) {
   const auto good = repository_.commit("base", "1");
   repository_.commit("harmless", "1.000");
   const auto end = bisect(good, "main");

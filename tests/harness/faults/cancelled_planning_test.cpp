@@ -28,7 +28,7 @@ TEST_F(CancelledPlanning, WhileCellsAreCounted) {
   expect_cancelled(sweep_interrupted_in("dry"));
 }
 
-TEST_F(CancelledPlanning, WhileTheEngineIsAskedWhatThisMachineHas) {
+TEST_F(CancelledPlanning, WhileTheEngineReportsTheMachine) {
   write_matrix({1}, "  device: cuda\n  hardware: h100\n");
   expect_cancelled(sweep_interrupted_in("env"));
 }

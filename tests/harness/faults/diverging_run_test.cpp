@@ -41,7 +41,7 @@ class DivergingRun : public testing::Test {
 
 const char* const kLost = "diverged: the loss became (NaN|infinite) at step [1-9]";
 
-TEST_F(DivergingRun, IsSaidByTheSweepTheReportAndTheComparisonOfTwoSides) {
+TEST_F(DivergingRun, IsReportedByTheSweepTheReportAndTheComparisonOfTwoSides) {
   write_matrix("diverging.yaml", "1000");
   const auto sweep = perfbench({"sweep", "diverging.yaml", "--db", "d.db"});
   EXPECT_EQ(sweep.exit_code, 4) << sweep.output << sweep.error_output;
@@ -60,7 +60,7 @@ TEST_F(DivergingRun, IsSaidByTheSweepTheReportAndTheComparisonOfTwoSides) {
 
 // At half the level of 0.01, Fisher's test distinguishes six failures of six from none of six, but not five of five
 // from none of five.
-TEST_F(DivergingRun, OfOneSideAloneIsARegressionHoweverFewPairsWereAskedFor) {
+TEST_F(DivergingRun, OnOneSideOnlyIsARegressionHoweverFewPairsWereRequested) {
   write_matrix("sound.yaml", "0.001");
   const auto comparison = perfbench({"compare", "--ab", "current", "set:optimizer.learning_rate=1000", "sound.yaml",
                                      "--only", "attention=flash", "--db", "ab.db", "--pairs", "2"});

@@ -40,7 +40,7 @@ TEST_F(Faults, EveryMisdeedEndsInItsStateAndTheSweepGoesOn) {
   EXPECT_EQ(found.at(seed(Fake::first_ok)).state, AttemptState::ok);
 }
 
-TEST_F(Faults, ARunThatDivergesIsSaidByTheTableTheExitCodeAndEveryFormat) {
+TEST_F(Faults, ARunThatDivergesIsReportedByTheTableTheExitCodeAndEveryFormat) {
   write_matrix({seed(Fake::diverge), seed(Fake::large_gradient), seed(Fake::first_ok)});
   const auto end = sweep();
   EXPECT_EQ(end.exit_code, 4) << end.error_output;
@@ -63,7 +63,7 @@ TEST_F(Faults, ARunThatDivergesIsSaidByTheTableTheExitCodeAndEveryFormat) {
   EXPECT_EQ(rows[1]["reason"], "the gradient norm became infinite at step 1");
 }
 
-TEST_F(Faults, AGateIsRedWhereARunDivergesThatWasFine) {
+TEST_F(Faults, AGateIsRedIfARunDivergesThatUsedToBeFine) {
   write_matrix({seed(Fake::first_ok)});
   ASSERT_EQ(sweep().exit_code, 0);
   ASSERT_EQ(
@@ -126,7 +126,7 @@ TEST_F(Faults, OneRankOfTwoThatHangsIsEndedWithItsCell) {
   EXPECT_EQ(by_seed(stored()).at(seed(Fake::hang)).state, AttemptState::cancelled);
 }
 
-// Whatever an engine does to its folder, its attempt is recorded and the next cell runs.
+// The attempt is recorded and the next cell runs, whatever an engine does to its folder.
 TEST_F(Faults, AnEngineThatRemovesOrReplacesItsFolderHasCrashed) {
   write_matrix({seed(Fake::ok), seed(Fake::first_ok)});
   const std::vector<std::pair<std::string, std::string>> deeds{

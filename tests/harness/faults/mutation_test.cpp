@@ -120,7 +120,7 @@ TEST_P(EngineMutation, WorseIsRedAndBetterIsNot) {
 INSTANTIATE_TEST_SUITE_P(Each, EngineMutation, testing::ValuesIn(mutations()));
 
 // By the engine, which alone knows its faults.
-TEST(Mutations, AFaultThatThereIsNotIsRefusedBeforeAnythingRuns) {
+TEST(Mutations, AnUnknownFaultIsRefusedBeforeAnythingRuns) {
   const ScratchFolder scratch;
   write_text(scratch / "m.yaml", "name: m\ndefaults: {model: gpt-mini, seq_len: 32, global_batch: 4}\n");
   const auto refused = [&](std::vector<std::string> command, const std::string& reason) {

@@ -34,7 +34,7 @@ TEST_F(Reproduce, AGoodRunIsRepeatedAsItsNextAttempt) {
   EXPECT_EQ(stored().size(), 2U);
 }
 
-TEST_F(Reproduce, OtherNumbersAreNamedAndEndWithOne) {
+TEST_F(Reproduce, DifferentNumbersAreNamedAndExitWithOne) {
   const auto run = sweep_one(Fake::first_ok);
   const auto file = run / "001" / steps_file(0);
   auto text = read_text(file);
@@ -55,7 +55,7 @@ TEST_F(Reproduce, ACrashThatCrashesAgainIsReproduced) {
   EXPECT_THAT(end.output, HasSubstr("crashed -> crashed"));
 }
 
-TEST_F(Reproduce, NamesAFolderThatIsNoRun) {
+TEST_F(Reproduce, NamesAFolderThatIsNotARun) {
   sweep_one(Fake::first_ok);
   for (const auto* folder : {"f.runs", "nowhere"}) {
     const auto end = reproduce({folder});

@@ -31,7 +31,7 @@ TEST_F(Faults, AResumedSweepIsOneSweepWithOneTable) {
 }
 
 // Worse than Ctrl-C: perfbench is killed in its first cell, and no attempt records the request.
-TEST_F(Faults, AResumedSweepHasTheOptionsThatItWasBegunWith) {
+TEST_F(Faults, AResumedSweepHasTheOptionsWithWhichItBegan) {
   const auto first = static_cast<std::int64_t>(Fake::first_ok);
   write_matrix({first, first + 1, first + 2});
   const auto only = "seed=" + std::to_string(first + 1);
@@ -86,7 +86,7 @@ TEST_F(Faults, ARepeatedSweepThatWasCutOffGoesOnWhereItStopped) {
   EXPECT_THAT(sweep({"--resume"}).output, HasSubstr("1 done before"));
 }
 
-TEST_F(Faults, AnotherEngineIsToldThatItIsNotTheOneThatBeganTheSweep) {
+TEST_F(Faults, ASweepIsNotResumedWithAnotherEngine) {
   const auto first = static_cast<std::int64_t>(Fake::first_ok);
   cut_off_after(first);
   write_matrix({first, first + 1});

@@ -16,7 +16,7 @@ using testing::HasSubstr;
 
 constexpr auto kFirstOk = static_cast<std::int64_t>(perfbench::fake::FakeBehaviour::first_ok);
 
-TEST_F(Faults, ADatabaseThatCannotBeOpenedIsSaidBeforeAnythingRuns) {
+TEST_F(Faults, ADatabaseThatCannotBeOpenedIsReportedBeforeAnythingRuns) {
   write_matrix({kFirstOk});
   fs::create_directory(scratch_ / "f.db");
   const auto end = sweep();

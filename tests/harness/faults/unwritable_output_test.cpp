@@ -48,7 +48,7 @@ TEST_F(UnwritableOutput, AStandardErrorWhoseReaderLeftEndsNoSweep) {
   expect_all_stored();
 }
 
-TEST_F(UnwritableOutput, WhatTheSweepSaysNeverGetsIntoAFileThatTookTheNumberOfAClosedStream) {
+TEST_F(UnwritableOutput, OutputOfTheSweepNeverGetsIntoAFileThatTookTheNumberOfAClosedStream) {
   const auto end = sweep_with("0<&- 2>&-");
   EXPECT_EQ(end.exit_code, 0);
   EXPECT_THAT(end.output, HasSubstr("3 ok"));
@@ -113,7 +113,7 @@ TEST_F(UnwritableOutput, AComparisonIsMadeToItsEnd) {
 }
 
 // A child handles a reader that leaves in its own way: `yes` must end, and not spin.
-TEST_F(UnwritableOutput, TheEngineGetsBackWhatPerfbenchIgnores) {
+TEST_F(UnwritableOutput, TheEngineHasTheDefaultSignalHandlers) {
   write_text(scratch_ / "engine", "#!/bin/sh\ngrep SigIgn /proc/self/status >signals\nexec " +
                                       std::string(PERFBENCH_FAKE_ENGINE) + " \"$@\"\n");
   fs::permissions(scratch_ / "engine", fs::perms::owner_all);

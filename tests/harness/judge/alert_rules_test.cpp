@@ -45,7 +45,7 @@ TEST(AlertTransition, IsAllowedWhereTheTableSaysAndNowhereElse) {
   }
 }
 
-TEST(AlertTransition, SaysWhatMayFollow) {
+TEST(AlertTransition, ListsTheAllowedNextStates) {
   try {
     transition(in_state({S::wont_fix}), S::fixed, "eve", "r", "2026-01-20T00:00:00Z");
     FAIL() << "allowed";
@@ -59,7 +59,7 @@ TEST(AlertTransition, NeedsAnAuthorAndAReason) {
   EXPECT_THROW(transition(in_state({}), S::fixed, "eve", "", "2026-01-20T00:00:00Z"), InputError);
 }
 
-TEST(PlaceFinding, OfAnUnknownSeriesOpens) {
+TEST(PlaceFinding, AnUnknownSeriesOpensAnAlert) {
   EXPECT_EQ(place_finding({}, example_finding()).meaning, FindingMeaning::opens);
   auto other_metric = example_finding();
   other_metric.series.metric = "startup_time_s";
@@ -72,7 +72,7 @@ TEST(PlaceFinding, OfAnUnknownSeriesOpens) {
   }
 }
 
-TEST(PlaceFinding, OfALiveAlertContinuesIt) {
+TEST(PlaceFinding, AFindingOfALiveAlertContinuesIt) {
   for (const auto& alert : {in_state({}), in_state({S::acknowledged})}) {
     const auto place = place_finding({alert}, example_finding());
     EXPECT_EQ(place.meaning, FindingMeaning::continues);
@@ -100,7 +100,7 @@ TEST(PlaceFinding, JudgedOnceStaysSilentUntilAnotherShift) {
   }
 }
 
-TEST(PlaceFinding, HeldAgainstANightBeforeTheJudgedShiftIsThatShift) {
+TEST(PlaceFinding, AComparisonWithANightBeforeTheJudgedShiftFindsThatShift) {
   auto crept = example_finding("model=a", 20);
   crept.last_good = example_night(1);
   EXPECT_EQ(place_finding({in_state({S::wont_fix})}, crept).meaning, FindingMeaning::known);
@@ -126,7 +126,7 @@ TEST(PlaceFinding, ASecondShiftOfALiveAlertIsAnAlertOfItsOwn) {
 }
 
 // Pairs cannot show that a vanished cell, or a machine that changed, changed again.
-TEST(PlaceFinding, WhatNoPairsConfirmedIsNoSecondShift) {
+TEST(PlaceFinding, AFindingWithoutPairsIsNotASecondShift) {
   for (const auto kind : {FindingKind::vanished_cell, FindingKind::environment}) {
     auto known = in_state({});
     known.finding.kind = kind;
@@ -136,7 +136,7 @@ TEST(PlaceFinding, WhatNoPairsConfirmedIsNoSecondShift) {
   }
 }
 
-TEST(KnownShifts, AreOfAllAlertsThatNobodyCalledInvalid) {
+TEST(KnownShifts, ComeFromAllAlertsThatNobodyCalledInvalid) {
   for (const auto state : {S::acknowledged, S::fixed, S::wont_fix, S::environment}) {
     EXPECT_THAT(known_shifts({in_state({state})}), SizeIs(1)) << spec::enum_name(state);
   }
@@ -153,7 +153,7 @@ TEST(KnownShifts, AreOfAllAlertsThatNobodyCalledInvalid) {
   EXPECT_FALSE(known_shifts({in_state({S::fixed})})[0].live);
 }
 
-TEST(KnownShifts, AChangeOfTheMachineIsOfAllSeriesOnceAPersonSaysSo) {
+TEST(KnownShifts, AChangeOfTheMachineAppliesToAllSeriesOnceSomebodyJudgedIt) {
   for (const auto& [path, of_machine] : {std::pair{std::vector<S>{}, false}, {{S::acknowledged}, true}}) {
     auto alert = in_state(path);
     EXPECT_FALSE(known_shifts({alert})[0].of_machine) << "a regression is of its series";
@@ -162,7 +162,7 @@ TEST(KnownShifts, AChangeOfTheMachineIsOfAllSeriesOnceAPersonSaysSo) {
   }
 }
 
-TEST(NewestImprovements, AreOfEachCellTheOneThatBeganLast) {
+TEST(NewestImprovements, AreTheLastOnesThatBeganInEachCell) {
   const auto improvement = [](const std::string& cell, int first, std::vector<S> path = {}) {
     auto alert = in_state(std::move(path));
     alert.finding = example_finding(cell, first);
@@ -196,7 +196,7 @@ TEST(VerdictsOfAlerts, AnOpenOneIsRedAndAnAcknowledgedOneUndecided) {
 }
 
 // The known shift is +5 %, 0.0488 in logs. A shift surely beyond 0.0976, +10.25 %, is more than twice as large.
-TEST(PlaceFinding, FarWorseThanWhatIsKnownOpensWhateverBecameOfThat) {
+TEST(PlaceFinding, FarWorseThanTheKnownShiftOpensInAnyState) {
   auto worse = example_finding("model=a", 11);
   worse.ratio = 1.30;
   worse.ratio_low = 1.11;
@@ -225,7 +225,7 @@ TEST(PlaceFinding, FarWorseThanWhatIsKnownOpensWhateverBecameOfThat) {
       << "twice as much, and less than 2 % more";
 }
 
-TEST(PlaceFinding, OfAnotherShiftIsNotAbsorbedByALiveOne) {
+TEST(PlaceFinding, AnotherShiftIsNotAbsorbedByALiveAlert) {
   auto wandered = example_finding("model=a", 11);
   wandered.seen_utc = example_night(20).started_utc;
   EXPECT_EQ(place_finding({in_state({S::acknowledged})}, wandered).meaning, FindingMeaning::continues);

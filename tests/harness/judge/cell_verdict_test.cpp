@@ -46,7 +46,7 @@ class SpoiledPair : public testing::Test {
   std::string why() const { return why_discarded(pair_, SpoilRule{}).why; }
 };
 
-TEST_F(SpoiledPair, OfTwoCalmRunsIsNone) {
+TEST_F(SpoiledPair, TwoQuietRunsAreNotSpoiled) {
   pair_.a.metrics["probe_spread_fraction"] = pair_.b.metrics["probe_spread_fraction"] = 0.4;
   pair_.a.metrics["probe_time_s"] = 0.001;
   pair_.b.metrics["probe_time_s"] = 0.00108;
@@ -54,7 +54,7 @@ TEST_F(SpoiledPair, OfTwoCalmRunsIsNone) {
   EXPECT_EQ(why(), "");
 }
 
-TEST_F(SpoiledPair, SaysWhatSpoiltItWhicheverSideItWas) {
+TEST_F(SpoiledPair, NamesTheCauseForEitherSide) {
   for (const auto side : {Side::a, Side::b}) {
     const auto name = std::string(spec::enum_name(side));
     const auto with = [&](const auto& change) {
@@ -77,7 +77,7 @@ TEST_F(SpoiledPair, SaysWhatSpoiltItWhicheverSideItWas) {
   }
 }
 
-TEST_F(SpoiledPair, OfAMachineAtTwoSpeedsIsOne) {
+TEST_F(SpoiledPair, AMachineAtTwoSpeedsSpoilsThePair) {
   pair_.a.metrics["probe_time_s"] = 0.00100;
   pair_.b.metrics["probe_time_s"] = 0.00118;
   const auto slower = why();
@@ -87,7 +87,7 @@ TEST_F(SpoiledPair, OfAMachineAtTwoSpeedsIsOne) {
 }
 
 // Both runs were disturbed in the same way.
-TEST_F(SpoiledPair, OfRunsThatTookTurnsIsOneOnlyWhereARunDidNotEndWell) {
+TEST_F(SpoiledPair, APairInTurnsIsSpoiledOnlyByAFailedRun) {
   pair_.in_turns = true;
   pair_.a.load = pair_.b.load = {.steal_fraction = 0.5, .foreign_fraction = 0.5};
   pair_.a.metrics["probe_spread_fraction"] = 3;
@@ -125,7 +125,7 @@ class OneSidedDiscards : public testing::Test {
   }
 };
 
-TEST_F(OneSidedDiscards, LeaveAChoiceThatDecidesNothing) {
+TEST_F(OneSidedDiscards, LeavePairsThatDecideNothing) {
   const auto cell = verdict(0, 8, 0, robbed());
   const auto& decision = decision_about(cell, "step_time_s");
   EXPECT_EQ(decision.verdict, Verdict::inconclusive);
@@ -139,7 +139,7 @@ TEST_F(OneSidedDiscards, LeaveAChoiceThatDecidesNothing) {
       << "p = 0.031";
 }
 
-TEST_F(OneSidedDiscards, AreNotThoseThatChanceMayHaveMade) {
+TEST_F(OneSidedDiscards, AreNotDoubtedIfChanceExplainsThem) {
   for (const auto& [a, b] : {std::pair{0U, 5U}, {1U, 7U}, {5U, 5U}}) {
     EXPECT_EQ(decision_about(verdict(a, b, 0, robbed()), "step_time_s").verdict, Verdict::same) << a << " " << b;
   }
@@ -162,7 +162,7 @@ TEST_F(OneSidedDiscards, CountThrottledRunsAndTheSlowerOfTwoSpeeds) {
   EXPECT_EQ(spoiled_alone(pair, SpoilRule{}), Side::a);
 }
 
-TEST(CellVerdict, OfPairsInTurnsHoldsTheStepTimesTogetherTurnByTurn) {
+TEST(CellVerdict, ComparesTheStepTimesOfPairsInTurnsTurnByTurn) {
   std::vector<ExecutedPair> pairs;
   MadeUpNoise noise(3);
   for (std::size_t i = 1; i <= 8; ++i) {
@@ -202,7 +202,7 @@ class PairsInTurns : public testing::Test {
   }
 };
 
-TEST_F(PairsInTurns, OfASideThatWorksInTheOthersStepsSayNothingOfSpeed) {
+TEST_F(PairsInTurns, ASideThatWorksInTheOthersStepsLeavesSpeedUndecided) {
   EXPECT_EQ(decision_about(judged(pairs(0.05, 0.05)), "step_time_s").verdict, Verdict::same);
   const auto busy = judged(pairs(0.01, 0.06));
   EXPECT_EQ(decision_about(busy, "step_time_s").verdict, Verdict::inconclusive);
@@ -213,13 +213,13 @@ TEST_F(PairsInTurns, OfASideThatWorksInTheOthersStepsSayNothingOfSpeed) {
   EXPECT_THAT(decision_about(judged(pairs(0.9, 0)), "step_time_s").detail, HasSubstr("A computed in B's steps"));
 }
 
-TEST_F(PairsInTurns, ThatWereHardlyWatchedAreNotDoubted) {
+TEST_F(PairsInTurns, PairsThatWereHardlyWatchedAreNotDoubted) {
   auto few = pairs(0, 0);
   for (auto& pair : few) pair.b.waits = {.cpu_s = 0.001, .wall_s = 0.001};
   EXPECT_EQ(decision_about(judged(few), "step_time_s").verdict, Verdict::same) << "8 ms of 10";
 }
 
-TEST_F(PairsInTurns, ThatTheirOrderBendsAreCalledContaminated) {
+TEST_F(PairsInTurns, AnOrderEffectIsReportedAsContamination) {
   const auto notes = [](double effect, double spread) {
     auto some = pairs(0, 0);
     MadeUpNoise noise(5);
@@ -237,7 +237,7 @@ TEST_F(PairsInTurns, ThatTheirOrderBendsAreCalledContaminated) {
 }
 
 // Every third step of B takes three times as long: its median is A's, and the mean of its steps is 1.67 times A's.
-TEST(CellVerdict, OfStallsThatTheMedianDoesNotSeeIsNotTheSame) {
+TEST(CellVerdict, StallsThatTheMedianHidesAreNotTheSame) {
   std::vector<ExecutedPair> pairs;
   MadeUpNoise noise(11);
   for (std::size_t i = 1; i <= 8; ++i) {
@@ -263,7 +263,7 @@ TEST(CellVerdict, SaysThatTheStepsOfASideGrewDuringItsRuns) {
 }
 
 // At four pairs it is the same; the twelve that follow because of another metric say that it is slower.
-TEST(CellVerdict, KeepsWhatTheFirstLookCameToThatDecided) {
+TEST(CellVerdict, KeepsTheResultOfTheFirstLookThatDecided) {
   std::vector<ExecutedPair> pairs;
   MadeUpNoise noise(5);
   for (std::size_t i = 1; i <= 16; ++i) {
@@ -304,7 +304,7 @@ TEST(ExactMetric, IsTheSameOrNotWithoutATest) {
 }
 
 // No ratio can show it.
-TEST(ExactMetric, ThatIsZeroOnOneSideAloneIsDecided) {
+TEST(ExactMetric, ZeroOnOnlyOneSideIsDecided) {
   auto rule = metric_rules({"eval_accuracy"}, {}).front();
   const auto lost = decide_exact({0.0, 0.0}, {0.5, 0.5}, decision_rule(rule), Exactness::repeated);
   EXPECT_EQ(lost->verdict, Verdict::regressed);
@@ -324,7 +324,7 @@ TEST(ExactMetric, ThatIsZeroOnOneSideAloneIsDecided) {
 }
 
 // A run that evaluates nothing is judged by the metrics that it has, unless others were requested.
-TEST(ExactMetric, OfAnEvaluationIsJudgedWhereThereWasOne) {
+TEST(ExactMetric, EvaluationMetricsAreJudgedIfThereWasAnEvaluation) {
   std::vector<ExecutedPair> pairs;
   for (std::size_t i = 1; i <= 4; ++i) pairs.push_back(made_up_pair(i, made_up_run(1), made_up_run(1)));
   const auto judged = [&](const std::vector<std::string>& names) {
@@ -338,7 +338,7 @@ TEST(ExactMetric, OfAnEvaluationIsJudgedWhereThereWasOne) {
   EXPECT_EQ(judged({"eval_accuracy"}), 1);
 }
 
-TEST(ExactMetric, ThatDoesNotRepeatIsMeasured) {
+TEST(ExactMetric, AMetricThatDoesNotRepeatIsTreatedAsMeasured) {
   EXPECT_FALSE(decide_exact({4.5, 4.6}, {4.5, 4.5}, decision_rule(exact_loss()), Exactness::repeated).has_value());
   std::vector<ExecutedPair> pairs;
   for (std::size_t i = 1; i <= 8; ++i) {
@@ -350,7 +350,7 @@ TEST(ExactMetric, ThatDoesNotRepeatIsMeasured) {
   EXPECT_EQ(decision_about(cell, "final_loss").reason, VerdictReason::equivalent);
 }
 
-TEST(ExactMetric, NeedsNoCalmMachine) {
+TEST(ExactMetric, NeedsNoQuietMachine) {
   auto pair = made_up_pair(1, made_up_run(1), made_up_run(2));
   pair.discard = Discard::probe_moved;
   const std::vector<ExecutedPair> pairs{pair};
@@ -369,7 +369,7 @@ std::vector<ExecutedPair> failing_pairs(const SideRun& a, const SideRun& b, std:
   return pairs;
 }
 
-TEST(FailingSide, OfBAloneIsARegressionAndOfALeavesNothingToCompare) {
+TEST(FailingSide, AFailingBIsARegressionAndAFailingALeavesNothingToCompare) {
   const auto verdict = [](std::size_t pairs, const SideRun& a, const SideRun& b) -> std::optional<Verdict> {
     const auto made = failing_pairs(a, b, pairs);
     const auto cell = judge_cell("c", pointers_to(made), made_up_rule(16));
@@ -389,7 +389,7 @@ TEST(FailingSide, OfBAloneIsARegressionAndOfALeavesNothingToCompare) {
 // Each run of either side fails with the same probability. Counts the verdicts of 400 such cells, each compared with up
 // to 16 good pairs, for several probabilities. The level is one in a hundred; with 0.01, 4 of 400 are wrong on average,
 // and more than 12 occur once in 5000 times (Poisson).
-TEST(FailingSide, ThatFailsAsOftenAsTheOtherIsNoRegression) {
+TEST(FailingSide, FailingAsOftenAsTheOtherIsNotARegression) {
   MadeUpNoise noise(11);
   auto rule = made_up_rule(16);
   rule.metrics.resize(1);
@@ -412,7 +412,7 @@ TEST(FailingSide, ThatFailsAsOftenAsTheOtherIsNoRegression) {
   }
 }
 
-TEST(FailingSide, IsNotWhatAThrottledGpuIs) {
+TEST(FailingSide, AThrottledGpuIsNotAFailure) {
   auto throttled = made_up_run(1);
   throttled.state = AttemptState::quarantined;
   const auto pairs = failing_pairs(made_up_run(1), throttled);
@@ -421,7 +421,7 @@ TEST(FailingSide, IsNotWhatAThrottledGpuIs) {
   EXPECT_EQ(cell.discarded.at(Discard::quarantined).count, 3U);
 }
 
-TEST(FailingSide, ThatDivergesIsTheSameAndBothAreNamed) {
+TEST(FailingSide, DivergingCountsAsFailingAndBothAreNamed) {
   const SideRun diverged{.state = AttemptState::diverged, .reason = "the loss became NaN at step 3"};
   const auto whole = [](const std::vector<ExecutedPair>& pairs) {
     return judge_cell("c", pointers_to(pairs), made_up_rule(16)).whole.value();
@@ -438,7 +438,7 @@ TEST(FailingSide, ThatDivergesIsTheSameAndBothAreNamed) {
             "B failed 3 of 3 times (diverged: the loss became NaN at step 3)");
 }
 
-TEST(CellVerdict, SaysWhyNoRunHasAMetricThatWasAskedFor) {
+TEST(CellVerdict, SaysWhyNoRunHasARequestedMetric) {
   auto rule = made_up_rule(8);
   rule.metrics = metric_rules({"bubble_time_s"}, {});
   const std::vector<ExecutedPair> pairs{made_up_pair(1, made_up_run(1), made_up_run(1))};
@@ -496,7 +496,7 @@ TEST(Looks, AreTheStandardOnesUpToTheLimit) {
   EXPECT_THAT(looks_up_to(3), testing::ElementsAre(3));
 }
 
-TEST(MetricRules, NameWhatIsWrong) {
+TEST(MetricRules, ExplainInvalidArguments) {
   const auto message = [](const std::vector<std::string>& names, const std::vector<std::string>& margins) {
     try {
       metric_rules(names, margins);

@@ -37,7 +37,7 @@ std::vector<SessionLevel> others(std::size_t count, double apart, const std::str
   return out;
 }
 
-TEST(BetweenSessions, WhereNothingIsKnownIsInconclusiveHoweverFarTheRunsAreApart) {
+TEST(BetweenSessions, UnknownSpreadIsInconclusiveHoweverFarTheRunsAreApart) {
   const auto d = decide_between_sessions(session("now", 1.2), session("then", 1.0), {}, {});
   EXPECT_EQ(d.verdict, Verdict::inconclusive);
   EXPECT_EQ(d.reason, VerdictReason::sessions_unknown);
@@ -60,7 +60,7 @@ TEST(BetweenSessions, IsDecidedFromFiveOtherSessionsOn) {
 // The same runs, 5 % slower, each within 0.2 % of its session: the other sessions decide. If their levels are 0.2 %
 // above and below, they deviate by 0.22 %, and the difference is 0.049 / (0.0022 * sqrt(2)) = 16 standard errors. At 3
 // % above and below they deviate by 3.3 %, and it is one standard error.
-TEST(BetweenSessions, TheSessionsAndNotTheRunsSayWhatIsFar) {
+TEST(BetweenSessions, TheSpreadOfSessionsAndNotOfRunsDecides) {
   const auto judged = [](double apart) {
     return decide_between_sessions(session("now", 1.05), session("then", 1.0), {}, others(6, apart));
   };
@@ -106,7 +106,7 @@ TEST(BetweenSessions, SessionsOfOneDayCountOnce) {
 }
 
 // The newest session of a day sets its level: 1 % up, while the older one was 1 % down.
-TEST(BetweenSessions, OfADayTheNewestSessionCounts) {
+TEST(BetweenSessions, TheNewestSessionOfADayCounts) {
   auto known = on_days(others(6, 0.01), {1, 2, 3, 4, 5, 5});
   const auto spread = session_spread(known, {}, {});
   EXPECT_EQ(spread.sessions, 5U);
@@ -116,7 +116,7 @@ TEST(BetweenSessions, OfADayTheNewestSessionCounts) {
 }
 
 // Six days from the 10th to the 15th cover as much as seven days: 5 * 7 / 5.
-TEST(BetweenSessions, WhatIsKnownHasToReachAsFarAsTheSidesAreApart) {
+TEST(BetweenSessions, KnownSessionsMustCoverTheDaysBetweenTheSides) {
   const auto judged = [](std::int64_t apart) {
     return decide_between_sessions(on_day(session("now", 1.05), 9 + apart), on_day(session("then", 1.0), 9), {},
                                    on_days(others(6, 0.002), {10, 11, 12, 13, 14, 15}));
@@ -142,7 +142,7 @@ TEST(BetweenSessions, SidesOfUnknownDaysAreNotTooFarApart) {
 
 // `--baseline run:ID` selects all runs of the store: the newest eight are the baseline, and the sessions of the others
 // are not compared.
-TEST(BetweenSessions, OlderRunsOfABaselineThatAreNotInItsMeanTellHowFarSessionsDiffer) {
+TEST(BetweenSessions, OlderRunsOfABaselineOutsideItsMeanShowTheSpreadOfSessions) {
   Sample all;
   std::vector<SessionLevel> known;
   for (const auto& level : others(9, 0.002)) {
@@ -157,7 +157,7 @@ TEST(BetweenSessions, OlderRunsOfABaselineThatAreNotInItsMeanTellHowFarSessionsD
   EXPECT_EQ(d.verdict, Verdict::regressed);
 }
 
-TEST(BetweenSessions, RunsOfOneSessionCouldHaveChangedPlaces) {
+TEST(BetweenSessions, RunsOfOneSessionAreExchangeable) {
   const auto d = decide_between_sessions(session("s", 1.2), session("s", 1.0), {}, {});
   EXPECT_EQ(d.verdict, Verdict::regressed);
   EXPECT_DOUBLE_EQ(*d.p, 2.0 / 252) << "the permutation test";
@@ -165,7 +165,7 @@ TEST(BetweenSessions, RunsOfOneSessionCouldHaveChangedPlaces) {
 }
 
 // Runs without a sweep form a session of their own, whatever the sweeps are named.
-TEST(BetweenSessions, RunsWithoutASweepAreOfNoOtherSideSession) {
+TEST(BetweenSessions, RunsWithoutASweepNeverShareASession) {
   for (const auto* name : {"", "baseline", "current"}) {
     const auto d = decide_between_sessions(session("", 1.2), session(name, 1.0), {}, {});
     EXPECT_EQ(d.reason, VerdictReason::sessions_unknown) << name;
@@ -190,7 +190,7 @@ TEST(BetweenSessions, AProbeThatMovedWidensTheIntervalBothWays) {
 }
 
 // If the known sessions have more runs than the sides, the deviation of runs within a session must be known too.
-TEST(BetweenSessions, OfOneRunASideNeedSessionsOfOneRun) {
+TEST(BetweenSessions, OneRunASideNeedsSessionsOfOneRun) {
   const Sample now{.values = {1.2}, .sessions = {"now"}};
   const Sample then{.values = {1.0}, .sessions = {"then"}};
   EXPECT_EQ(decide_between_sessions(now, then, {}, others(6, 0.002)).reason, VerdictReason::too_few_runs);
@@ -227,7 +227,7 @@ SessionLevels known_of(const std::vector<std::string>& run_ids, const std::vecto
   return out;
 }
 
-TEST(CompareWithSessions, WhereNothingIsKnownNamesTheCommandThatDecides) {
+TEST(CompareWithSessions, AnUnknownSpreadNamesTheCommandThatDecides) {
   const auto found = compare_with_runs(
       {cell("a=1", session("now", 1.2), "m1", "fedcba98765432100")},
       {.scope = "b", .cells = {cell("a=1", session("then", 1.0), "m1", "0123456789abcdef")}}, "step_time_s");
@@ -238,7 +238,7 @@ TEST(CompareWithSessions, WhereNothingIsKnownNamesTheCommandThatDecides) {
 }
 
 // With dates in the form of the store's attempts and nights.
-TEST(CompareWithSessions, SidesFartherApartThanWhatIsKnownAreSentToPairs) {
+TEST(CompareWithSessions, SidesFartherApartThanTheKnownSessionsNeedPairs) {
   auto now = cell("a=1", session("now", 1.2));
   auto then = cell("a=1", session("then", 1.0));
   for (auto& attempt : now.attempts) attempt.started_utc = "1970-02-20T02:00:00Z";
@@ -261,7 +261,7 @@ TEST(CompareWithSessions, OnlySessionsOfTheCellOnItsMachineCount) {
   EXPECT_EQ(judged(known_of({"a=2"}, others(6, 0.002))), Verdict::inconclusive);
 }
 
-TEST(CompareWithSessions, WhatTwoMachinesDifferByIsNotKnownFromOne) {
+TEST(CompareWithSessions, SessionsOfOneMachineDoNotShowTheDifferenceOfTwo) {
   const auto found = compare_with_runs({cell("a=1", session("now", 1.2))},
                                        {.scope = "b", .cells = {cell("a=1", session("then", 1.0), "m2")}},
                                        "step_time_s", known_of({"a=1"}, others(6, 0.002)));
@@ -297,7 +297,7 @@ TEST(CompareWithSessions, AShiftThatAllCellsHaveInCommonRegressesNone) {
   for (const auto& one : found) EXPECT_EQ(one.decision.verdict, Verdict::regressed) << one.decision.detail;
 }
 
-TEST(CompareWithSessions, NumbersFromElsewhereAreOfASessionOfTheirOwn) {
+TEST(CompareWithSessions, NumbersFromOutsideFormASeparateSession) {
   Baseline numbers;
   numbers.name = "old";
   for (const double value : session("", 1.0).values) numbers.values.push_back({"a=1", "step_time_s", value});
@@ -309,7 +309,7 @@ TEST(CompareWithSessions, NumbersFromElsewhereAreOfASessionOfTheirOwn) {
   EXPECT_EQ(known[0].decision.verdict, Verdict::regressed);
 }
 
-TEST(CompareWithSessions, OfAConstantSaysWhatTheVerdictDoesNotKnow) {
+TEST(CompareWithSessions, AConstantNotesWhatTheVerdictDoesNotKnow) {
   Baseline numbers;
   numbers.name = "old";
   numbers.values = {{"a=1", "step_time_s", 1.0}, {"a=1", "final_loss", 2.5}};
@@ -321,7 +321,7 @@ TEST(CompareWithSessions, OfAConstantSaysWhatTheVerdictDoesNotKnow) {
   EXPECT_THAT(notes("final_loss"), Not(testing::Contains(HasSubstr("session"))));
 }
 
-TEST(PairsCommand, QuotesWhatAShellWouldNotTakeAsItIs) {
+TEST(PairsCommand, QuotesWordsThatAShellWouldInterpret) {
   auto odd = cell("model=it's; rm -rf ~ $(x) `y` b=\"2\"", session("now", 1.0));
   odd.matrix = "m && reboot";
   EXPECT_EQ(pairs_command(odd, nullptr),
@@ -331,7 +331,7 @@ TEST(PairsCommand, QuotesWhatAShellWouldNotTakeAsItIs) {
   EXPECT_THAT(pairs_command(odd, nullptr), EndsWith(" --only 'a=1\nb' --only c=2")) << "as it is: printing escapes it";
 }
 
-TEST(PairsCommand, NamesCommitsAndNothingElseThatARecordCallsOne) {
+TEST(PairsCommand, NamesOnlyValidCommits) {
   const auto sides = [](const std::string& commit, const std::string& dirty) {
     auto one = cell("", session("now", 1.0), "m1", commit);
     auto environment = *one.attempts.back().environment;
@@ -347,7 +347,7 @@ TEST(PairsCommand, NamesCommitsAndNothingElseThatARecordCallsOne) {
   EXPECT_EQ(sides("", "false"), unknown);
 }
 
-TEST(PairsCommand, OfTwoRunsHoldsTheirSettingsAgainstEachOther) {
+TEST(PairsCommand, ComparesTheSettingsOfTwoDifferentRuns) {
   const auto current = cell("remat=full", session("now", 1.0), "m1", "0123456789abcdef");
   auto baseline = cell("remat=none", session("then", 1.0), "m1", "0123456789abcdef");
   spec::RunSpec run;

@@ -28,7 +28,7 @@ std::vector<std::string> texts(const std::vector<Obstacle>& found) {
   return out;
 }
 
-TEST(Comparability, OfTheSameRunOnTheSameMachineHasNoObstacle) {
+TEST(Comparability, TheSameRunOnTheSameMachineHasNoObstacle) {
   const auto run = example_spec();
   EXPECT_THAT(obstacles({run, kNode}, {run, kNode}), IsEmpty());
   EXPECT_THAT(differences({run, kNode}, {run, kNode}), IsEmpty());
@@ -60,7 +60,7 @@ TEST(Comparability, ListsEveryObstacle) {
                           "seq_len 64 vs 32", "devices 2 vs 1"));
 }
 
-TEST(Comparability, OfAChangedModelOfTheSameNameNamesTheField) {
+TEST(Comparability, AChangedModelWithTheSameNameNamesTheField) {
   const auto run = example_spec();
   auto other = run;
   other.model.d_ff = 256;
@@ -108,7 +108,7 @@ struct History {
   }
 };
 
-TEST(Compare, OfFiveRunsASideFindsARegression) {
+TEST(Compare, FindsARegressionWithFiveRunsASide) {
   History history;
   history.add("s1", 0.5, 5);
   history.add("s2", 0.6, 5);
@@ -133,7 +133,7 @@ TEST(Compare, LeavesOutRunsWhoseProbeMoved) {
   EXPECT_EQ(overall(verdicts_of(found)), Verdict::inconclusive);
 }
 
-TEST(Compare, WithABaselineOfSeveralRunsThatLacksTheCellSaysSo) {
+TEST(Compare, ReportsThatABaselineOfSeveralRunsLacksTheCell) {
   History history;
   history.add("s1", 0.5, 1);
   auto cells = history.cells("s1");
@@ -147,7 +147,7 @@ TEST(Compare, WithABaselineOfSeveralRunsThatLacksTheCellSaysSo) {
   EXPECT_EQ(overall(verdicts_of(found)), Verdict::inconclusive) << "nothing was comparable";
 }
 
-TEST(Compare, WithNumbersFromElsewhereMatchesByLabelAndByRun) {
+TEST(Compare, NumbersFromOutsideMatchByLabelAndByRun) {
   History history;
   history.add("s1", 0.5, 8);
   const auto cells = history.cells("s1");
@@ -162,7 +162,7 @@ TEST(Compare, WithNumbersFromElsewhereMatchesByLabelAndByRun) {
   EXPECT_EQ(compare_with_values(cells, numbers, "step_time_s")[0].decision.verdict, Verdict::not_comparable);
 }
 
-TEST(Compare, OfRunsWithThemselvesSaysSo) {
+TEST(Compare, ReportsAComparisonOfRunsWithThemselves) {
   History history;
   history.add("s1", 0.5, 5);
   const auto cells = history.cells("s1");
@@ -172,7 +172,7 @@ TEST(Compare, OfRunsWithThemselvesSaysSo) {
 }
 
 // Five of these six are the baseline: they say nothing about themselves.
-TEST(Compare, LeavesWhatIsCurrentOutOfTheBaseline) {
+TEST(Compare, LeavesCurrentRunsOutOfTheBaseline) {
   History history;
   history.add("s1", 0.5, 6);
   history.add("s2", 0.6, 5);
@@ -188,7 +188,7 @@ TEST(Compare, LeavesWhatIsCurrentOutOfTheBaseline) {
   EXPECT_NEAR(*found[0].decision.ratio, 1 / 1.2, 1e-3);
 }
 
-TEST(Compare, OneRunIsEveryCellsCounterpartOnlyWhenItWasNamed) {
+TEST(Compare, ASingleRunIsEveryCellsCounterpartOnlyIfItWasNamed) {
   History history;
   history.add("s1", 0.5, 5);
   history.add("s2", 0.5, 5);

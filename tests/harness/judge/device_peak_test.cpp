@@ -26,11 +26,11 @@ HardwareByName known() {
   return {{"h100", h100}, {"NVIDIA H100 80GB HBM3", h100}};
 }
 
-TEST(DevicePeak, OfTheCpuIsThatOfItsClass) {
+TEST(DevicePeak, TheCpuHasThePeakOfItsClass) {
   EXPECT_EQ(device_peak_flops_per_s(attempt_on(spec::Device::cpu, "host", ""), known()), 1e11);
 }
 
-TEST(DevicePeak, OfAGpuIsThatOfItsKindAndNeverTheCpus) {
+TEST(DevicePeak, AGpuHasThePeakOfItsKindAndNeverTheCpus) {
   const auto peak = [](const std::string& hardware, const std::string& gpu) {
     return device_peak_flops_per_s(attempt_on(spec::Device::cuda, hardware, gpu), known());
   };
@@ -40,7 +40,7 @@ TEST(DevicePeak, OfAGpuIsThatOfItsKindAndNeverTheCpus) {
   EXPECT_EQ(peak("host", ""), std::nullopt);
 }
 
-TEST(OtherGpu, IsOneWhoseNameTheNamedHardwareDoesNotHave) {
+TEST(OtherGpu, IsAGpuThatIsNotTheNamedHardware) {
   auto hardware = known();
   hardware.at("h100").title = "NVIDIA H100 SXM5 80GB";
   hardware.at("h100").aliases = {"H100 SXM", "NVIDIA H100 80GB HBM3"};

@@ -43,7 +43,7 @@ Observation about(const MachineFacts& facts, const std::string& subject) {
   return {};
 }
 
-TEST(Diagnosis, ACalmMachineHasNothingToComplainAbout) {
+TEST(Diagnosis, AQuietMachineHasNoProblems) {
   for (const auto& finding : diagnose(calm_machine())) {
     EXPECT_EQ(finding.state, ObservationState::ok) << finding.subject << ": " << finding.found;
   }
@@ -121,7 +121,7 @@ TEST(Diagnosis, AMachineWithoutAGpuSaysSo) {
   EXPECT_EQ(about(calm_machine(), "CUDA").found, "no device, engine without CUDA");
 }
 
-TEST(Diagnosis, AGpuIsNamedOrItIsSaidWhyItCannotBeUsed) {
+TEST(Diagnosis, AGpuIsNamedOrTheReasonWhyItCannotBeUsed) {
   auto facts = calm_machine();
   facts.cuda_device = true;
   EXPECT_EQ(about(facts, "CUDA").state, ObservationState::warn);  // an engine without CUDA
@@ -152,7 +152,7 @@ class CpuActivityOfFiles : public testing::Test {
   const fs::path root_ = fs::path(testing::TempDir()) / "cpu_activity_root";
 };
 
-TEST_F(CpuActivityOfFiles, NamesWhoKeptCoresBusyAndWhatWasStolen) {
+TEST_F(CpuActivityOfFiles, NamesBusyProcessesAndStolenTime) {
   put("proc/stat", "cpu  100 0 0 900 0 0 0 10 0 0\ncpu0 50 0 0 450\ncpu1 50 0 0 450\nintr 1\n");
   put_process(7, "a) b (c", 100);
   put_process(8, "idle", 3);

@@ -73,7 +73,7 @@ TEST(SplitByMachine, KeepsNumbersOfTwoMachinesApart) {
   EXPECT_THAT(split[1].attempts, SizeIs(6));
 }
 
-TEST(CompareWithRuns, HoldsEachMachineAgainstItself) {
+TEST(CompareWithRuns, ComparesEachMachineWithItself) {
   const std::vector<CellRuns> current{runs("a", kBase, 1), runs("a", kSlower, 20, "m2")};
   const RunBaseline baseline{.scope = "b", .cells = {runs("a", kSlower, 40, "m2"), runs("a", kBase, 60)}};
   const auto found = compare_with_runs(current, baseline, "step_time_s", quiet_sessions({"m1", "m2"}));
@@ -104,7 +104,7 @@ TEST(CompareWithRuns, ACellOfTheBaselineThatCannotBeComparedIsUndecided) {
   EXPECT_EQ(overall(verdicts_of(fresh)), Verdict::same) << "a new cell has nothing to be compared with";
 }
 
-TEST(CompareWithRuns, HeldAgainstTheRunOfAnotherCellOneThatCannotBeComparedSaysNothing) {
+TEST(CompareWithRuns, ACellComparedWithAnotherRunDoesNotCountIfItIsNotComparable) {
   auto other = runs("other", kBase, 10);
   spec::RunSpec longer;
   longer.seq_len = 4096;
@@ -156,7 +156,7 @@ TEST(CompareWithRuns, SaysThatStepsGrewDuringTheRuns) {
               testing::Contains("here: its steps became 32.0 % slower during a run; longer runs differ otherwise"));
 }
 
-TEST(CompareWithRuns, ReportsVanishedCellsOfTheSameMatrixWhereAsked) {
+TEST(CompareWithRuns, ReportsVanishedCellsOfTheSameMatrixOnRequest) {
   auto elsewhere = runs("of another matrix", kBase, 80);
   elsewhere.matrix = "n";
   RunBaseline baseline{.scope = "baseline 'b'", .cells = {runs("a", kBase, 40), runs("gone", kBase, 60), elsewhere}};
@@ -191,7 +191,7 @@ TEST(CompareWithRuns, ARunThatDivergesWhereTheBaselineDidNotIsARegressionInEvery
   }
 }
 
-TEST(CompareWithRuns, OfASideThatDivergedBeforeItIsSaidAndNothingIsBlamed) {
+TEST(CompareWithRuns, ABaselineThatDivergedIsNotedAndNothingIsBlamed) {
   const RunBaseline baseline{.scope = "b", .cells = {diverged(runs("a", kBase, 60))}};
   const auto both = compare_with_runs({diverged(runs("a", kBase, 1))}, baseline, "final_loss");
   EXPECT_EQ(both[0].decision.verdict, Verdict::inconclusive);
@@ -204,7 +204,7 @@ TEST(CompareWithRuns, OfASideThatDivergedBeforeItIsSaidAndNothingIsBlamed) {
 }
 
 // A sweep that was resumed with a repaired engine has both.
-TEST(CompareWithRuns, ACellThatDivergedAndIsMendedIsComparedAndItIsNoted) {
+TEST(CompareWithRuns, ACellThatDivergedAndIsRepairedIsComparedWithANote) {
   auto cell = diverged(runs("a", {1.0}, 1));
   const auto fresh = runs("a", kBase, 10);
   cell.attempts.insert(cell.attempts.end(), fresh.attempts.begin(), fresh.attempts.end());
@@ -248,7 +248,7 @@ CellComparison with_p(double p, Verdict verdict = Verdict::regressed) {
 }
 
 // Sorted p: .0001, .004, .008, .5 of 4: adjusted .0004, .008, .0107, .5 (p m / rank).
-TEST(ControlFalseDiscoveries, TakesBackWhatIsNotSignificantAmongAll) {
+TEST(ControlFalseDiscoveries, TakesBackDecisionsThatAreNotSignificantAmongAll) {
   std::vector<CellComparison> all{with_p(0.008), with_p(0.0001), with_p(0.5, Verdict::same), with_p(0.004)};
   all.push_back({});  // too few runs: has no p and does not count
   control_false_discoveries(tested_decisions(all), 0.01);
@@ -272,7 +272,7 @@ TEST(RuleFor, HasTheMarginsOfAGate) {
 }
 
 // A probe that moved spoils a time, but not a loss.
-TEST(SampleOf, TakesALossOfANoisyRun) {
+TEST(SampleOf, AcceptsALossOfANoisyRun) {
   auto cell = runs("a", kBase, 1);
   for (auto& attempt : cell.attempts) attempt.metrics["probe_spread_fraction"] = 0.5;
   EXPECT_THAT(sample_of(cell, "final_loss").values, SizeIs(6));
@@ -280,7 +280,7 @@ TEST(SampleOf, TakesALossOfANoisyRun) {
   EXPECT_THAT(sample_of(cell, "step_time_s").noisy, SizeIs(6));
 }
 
-TEST(SampleOf, TakesATimeOfAGpuWhoseClockTurns) {
+TEST(SampleOf, AcceptsATimeOfAGpuWhoseClockChanges) {
   auto cell = runs("a", kBase, 1);
   auto on_gpu = *cell.attempts.front().run;
   on_gpu.device = spec::Device::cuda;

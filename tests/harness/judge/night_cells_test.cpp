@@ -15,7 +15,7 @@ NightFinding found(const std::string& cell, FindingKind kind, Confirmation confi
   return out;
 }
 
-TEST(NightCells, TheWorstIsTheStateOfACellAndComesFirst) {
+TEST(NightCells, TheWorstFindingIsTheStateOfACellAndComesFirst) {
   const std::vector<NightCell> measured{{.cell = "screened", .screened_against = 20},
                                         {.cell = "paired"},
                                         {.cell = "slow", .metrics = 2, .screened_against = 20},

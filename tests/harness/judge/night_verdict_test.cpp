@@ -49,7 +49,7 @@ NightFinding weighed(FindingKind kind, Verdict verdict) {
   return all.front();
 }
 
-TEST(NightVerdict, TheControlsPairsNameWhatCreptUnlessItIsKnown) {
+TEST(NightVerdict, PairsWithTheControlFindACreepUnlessItIsKnown) {
   const auto memory = finding(FindingKind::regression, "peak_memory_bytes");
   const std::vector<Finding> measured{finding(FindingKind::regression), memory,
                                       finding(FindingKind::regression, "step_time_s", "another")};
@@ -68,7 +68,7 @@ TEST(NightVerdict, TheControlsPairsNameWhatCreptUnlessItIsKnown) {
   EXPECT_THAT(weigh_creep(measured, pairs_of({judged("step_time_s", Verdict::improved)}), {}), IsEmpty());
 }
 
-TEST(NightVerdict, OfSeriesWithTooFewNightsThePairsDecideAndWhatTheyLeaveOpenIsUnseen) {
+TEST(NightVerdict, PairsDecideSeriesWithTooFewNightsAndTheRestIsUnseen) {
   const auto of = [](const std::string& metric, const std::string& cell = "c") {
     return finding(FindingKind::regression, metric, cell);
   };
@@ -107,7 +107,7 @@ TEST(NightVerdict, OfSeriesWithTooFewNightsThePairsDecideAndWhatTheyLeaveOpenIsU
 }
 
 // Both sides of a pair run with tonight's libraries, so equal sides say nothing about an upgrade.
-TEST(NightVerdict, WhereLibrariesChangedNothingIsRefuted) {
+TEST(NightVerdict, IfLibrariesChangedThenNothingIsRefuted) {
   const LibraryChanges changes{{{"c", "good"}, "libraries.oneDNN 2.6 -> 3.1"}, {{"same engine", "good"}, "mpi 4 -> 5"}};
   const auto slow = finding(FindingKind::regression);
   const auto same = finding(FindingKind::regression, "step_time_s", "same engine");
@@ -133,7 +133,7 @@ TEST(NightVerdict, WhereLibrariesChangedNothingIsRefuted) {
 
 // A cell whose step time shifted yesterday and whose memory shifted last week: each is compared with its own last good
 // engine.
-TEST(NightVerdict, TwoShiftsOfACellAreDecidedEachByItsOwnPairs) {
+TEST(NightVerdict, EachOfTwoShiftsOfACellIsDecidedByItsOwnPairs) {
   const auto slow = finding(FindingKind::regression);
   auto fat = finding(FindingKind::memory, "peak_memory_bytes");
   fat.last_good.sweep_id = "last week";
@@ -192,7 +192,7 @@ TEST(NightVerdict, AnImprovementIsConfirmedByAnImprovementAndFailsNothing) {
   EXPECT_EQ(weighed(FindingKind::improvement, Verdict::same).confirmation, Confirmation::refuted);
 }
 
-TEST(NightVerdict, ASideThatFailsIsTheWholeCells) {
+TEST(NightVerdict, AFailingSideAffectsTheWholeCell) {
   auto pairs = pairs_of({});
   pairs.cells[0].whole = Decision{.verdict = Verdict::regressed, .detail = "B crashed"};
   const auto all = weigh_findings({finding(FindingKind::regression)}, {pairs}, {});
@@ -203,7 +203,7 @@ TEST(NightVerdict, ASideThatFailsIsTheWholeCells) {
             Confirmation::undecided);
 }
 
-TEST(NightVerdict, WhatWasNotComparedSaysWhyAndIsNotForgotten) {
+TEST(NightVerdict, FindingsThatWereNotComparedAreKeptWithTheReason) {
   const auto all = weigh_findings({finding(FindingKind::memory, "peak_memory_bytes")}, {},
                                   {{{"c", "good"}, {Confirmation::unconfirmed, "no engine"}}});
   EXPECT_EQ(all.front().confirmation, Confirmation::unconfirmed);
@@ -217,7 +217,7 @@ TEST(NightVerdict, WhatWasNotComparedSaysWhyAndIsNotForgotten) {
   EXPECT_THAT(other.front().why, HasSubstr("did not measure final_loss"));
 }
 
-TEST(NightVerdict, VanishedCellsNeedNoPairsAndTheMachineIsNobodysRegression) {
+TEST(NightVerdict, VanishedCellsNeedNoPairsAndAChangeOfTheMachineIsNotARegression) {
   const auto all = weigh_findings({finding(FindingKind::vanished_cell), finding(FindingKind::environment)}, {}, {});
   EXPECT_EQ(all[0].confirmation, Confirmation::not_needed);
   EXPECT_EQ(all[1].confirmation, Confirmation::not_needed);
@@ -227,7 +227,7 @@ TEST(NightVerdict, VanishedCellsNeedNoPairsAndTheMachineIsNobodysRegression) {
 }
 
 // The probe runs inside the engine: an engine that keeps the cores busy slows the probe as well.
-TEST(NightVerdict, TheProbeAcquitsNoEngineThatPairsShowToBeSlower) {
+TEST(NightVerdict, TheProbeDoesNotExcuseAnEngineThatPairsShowToBeSlower) {
   const auto slow = weighed(FindingKind::environment, Verdict::regressed);
   EXPECT_EQ(slow.finding.kind, FindingKind::regression);
   EXPECT_EQ(slow.confirmation, Confirmation::confirmed);
@@ -244,7 +244,7 @@ TEST(NightVerdict, TheProbeAcquitsNoEngineThatPairsShowToBeSlower) {
   EXPECT_EQ(without(Confirmation::unconfirmed).confirmation, Confirmation::unconfirmed) << "nobody looked";
 }
 
-TEST(NightVerdict, ARefutedShiftThatLastsIsTheMachines) {
+TEST(NightVerdict, ARefutedShiftThatLastsIsAChangeOfTheMachine) {
   auto slow = finding(FindingKind::regression);
   slow.environment = {{.field = "kernel", .left = "6.1", .right = "6.5"}};
   const LastingShifts lasting{{{"c", "step_time_s"}, "seen on 3 nights"}};
@@ -266,7 +266,7 @@ TEST(NightVerdict, ARefutedShiftThatLastsIsTheMachines) {
   EXPECT_EQ(faster.confirmation, Confirmation::refuted) << "nobody has to look";
 }
 
-TEST(NightVerdict, WhatElseThePairsShowIsAFindingOnce) {
+TEST(NightVerdict, OtherRegressionsOfThePairsAreReportedOnce) {
   const auto pairs = pairs_of({judged("step_time_s", Verdict::regressed), judged("tokens_per_s", Verdict::regressed),
                                judged("peak_memory_bytes", Verdict::regressed), judged("final_loss", Verdict::same),
                                judged("startup_time_s", Verdict::improved)});

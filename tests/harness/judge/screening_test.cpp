@@ -41,7 +41,7 @@ TEST(ScreenSeries, FindsAShiftWithItsNightsAndRevisions) {
   EXPECT_EQ(finding.environment[0].field, "git_commit");
 }
 
-TEST(ScreenSeries, SaysNothingOfASteadySeries) {
+TEST(ScreenSeries, FindsNothingInASteadySeries) {
   const auto screened = screen_series({example_series("c", 40)});
   EXPECT_EQ(screened[0].state, ScreenState::steady);
   EXPECT_FALSE(screened[0].finding.has_value());
@@ -96,7 +96,7 @@ TEST(ScreenSeries, TheControlHidesNoShiftOfTheCellAlone) {
 }
 
 // The sweep says that it is the control; a matrix may have any name.
-TEST(ScreenSeries, AMatrixMayBeCalledAsTheControlIs) {
+TEST(ScreenSeries, AMatrixMayHaveTheNameOfTheControl) {
   auto series = example_series("c", 40);
   series.matrix = "control";
   multiply_from(series, 37, 1.10);
@@ -111,7 +111,7 @@ TEST(ScreenSeries, AMatrixMayBeCalledAsTheControlIs) {
   }
 }
 
-TEST(ScreenSeries, TheNewestOfTwoNightsOfOneSecondIsTheLaterTakenIn) {
+TEST(ScreenSeries, IfTwoNightsShareASecondTheOneStoredLaterIsTheNewest) {
   auto old = example_series("old", 40);
   old.nights.back().sweep_key = 1;
   auto fresh = example_series("fresh", 40);
@@ -122,7 +122,7 @@ TEST(ScreenSeries, TheNewestOfTwoNightsOfOneSecondIsTheLaterTakenIn) {
   EXPECT_EQ(screened[0].series.cell, "fresh");
 }
 
-TEST(ScreenSeries, MemoryIsNotHeldAgainstTheControl) {
+TEST(ScreenSeries, MemoryIsNotCorrectedByTheControl) {
   auto series = example_series("c", 40);
   series.metric = "peak_memory_bytes";
   auto control = control_like(series, 2);
@@ -176,14 +176,14 @@ TEST(ScreenSeries, OtherFactsOfOneClassAreListedAndBeginNoSegment) {
   EXPECT_EQ(change_text(screened[0].changes[0]), "other facts of one class of machine: kernel unknown -> 6.5");
 }
 
-TEST(LibraryChanges, AreThoseThatBothNightsSay) {
+TEST(LibraryChanges, NeedAVersionOnBothNights) {
   EXPECT_EQ(library_changes({{"libraries.oneDNN", "2.6"}, {"mpi", "4"}, {"compiler", "12"}, {"libraries.cuDNN", "9"}},
                             {{"libraries.oneDNN", "3.1"}, {"mpi", "5"}, {"compiler", "13"}, {"libraries.NVTX", "3"}}),
             "libraries.oneDNN 2.6 -> 3.1; mpi 4 -> 5");
   EXPECT_EQ(library_changes({{"libraries.oneDNN", "2.6"}}, {{"libraries.oneDNN", "2.6"}, {"kernel", "6"}}), "");
 }
 
-TEST(ScreenSeries, TooFewNightsAreSaid) {
+TEST(ScreenSeries, ReportsTooFewNights) {
   const auto screened = screen_series({example_series("c", 12)});
   EXPECT_EQ(screened[0].state, ScreenState::too_few_nights);
   EXPECT_EQ(screened[0].screened.size(), 12U);
@@ -212,7 +212,7 @@ TEST(ScreenSeries, TheNewestNightIsScreenedThoughItIsNoisy) {
 
 // Number of reported nights among the twenty after +3 %: once if the change leaves the probe steady, and once if it
 // does not.
-TEST(ScreenSeriesSimulation, AShiftThatUnsettlesTheProbeIsFoundAsACalmOne) {
+TEST(ScreenSeriesSimulation, AShiftThatDisturbsTheProbeIsFoundAsWellAsAQuietOne) {
   const auto nights_found = [](bool noisy) {
     int found = 0;
     for (int since = 1; since <= 20; ++since) {
@@ -229,7 +229,7 @@ TEST(ScreenSeriesSimulation, AShiftThatUnsettlesTheProbeIsFoundAsACalmOne) {
 }
 
 // In two noisy weeks one night in three is twice as slow, and no night since is steady: that is the noise of the probe.
-TEST(ScreenSeries, NoisyNightsThatAreNotMostOfThoseSinceAreLeftOut) {
+TEST(ScreenSeries, NoisyNightsAreLeftOutUnlessTheyAreMostNightsSinceTheShift) {
   auto series = example_series("c", 60);
   for (std::size_t i = 50; i < 60; i += 3) {
     series.nights[i].noisy = true;
@@ -242,7 +242,7 @@ TEST(ScreenSeries, NoisyNightsThatAreNotMostOfThoseSinceAreLeftOut) {
   EXPECT_EQ(screened.screened.size(), 57U);
 }
 
-TEST(ScreenSeries, PassesOverWhatWasNotMeasuredTonight) {
+TEST(ScreenSeries, SkipsSeriesThatWereNotMeasuredTonight) {
   auto old = example_series("old", 40);
   old.nights.pop_back();
   EXPECT_THAT(screen_series({example_series("c", 40), old}), SizeIs(1));
@@ -256,7 +256,7 @@ KnownShift known_shift(const SeriesHistory& series, std::size_t first) {
 }
 
 // With both levels, the nights before would have a noise of a third, in which a fifth would be invisible.
-TEST(ScreenSeries, AShiftThatIsKnownHidesNoSecondOne) {
+TEST(ScreenSeries, AKnownShiftDoesNotHideASecondOne) {
   auto series = example_series("c", 123);
   multiply_from(series, 80, 0.7);
   multiply_from(series, 120, 1.2);
@@ -269,7 +269,7 @@ TEST(ScreenSeries, AShiftThatIsKnownHidesNoSecondOne) {
 }
 
 // The pairs of its night confirmed it; while its alert is live the series names it.
-TEST(ScreenSeries, AShiftThatIsKnownIsNotFoundAgain) {
+TEST(ScreenSeries, AKnownShiftIsNotFoundAgain) {
   auto series = example_series("c", 85);
   multiply_from(series, 80, 0.7);
   EXPECT_EQ(screen_series({series})[0].state, ScreenState::shifted);
@@ -283,7 +283,7 @@ TEST(ScreenSeries, AShiftThatIsKnownIsNotFoundAgain) {
   EXPECT_FALSE(screen_series({series}, {closed})[0].known.has_value());
 }
 
-TEST(ScreenSeries, AKnownShiftIsOfItsSeriesAlone) {
+TEST(ScreenSeries, AKnownShiftAffectsOnlyItsSeries) {
   auto series = example_series("c", 85);
   multiply_from(series, 80, 0.7);
   const auto known = known_shift(series, 80);
@@ -302,7 +302,7 @@ TEST(ScreenSeries, AKnownShiftIsOfItsSeriesAlone) {
   }
 }
 
-TEST(ScreenSeries, AKnownShiftOfTheMachineIsOfEverySpeedOnIt) {
+TEST(ScreenSeries, AKnownShiftOfTheMachineAffectsEverySpeedOnIt) {
   auto series = example_series("c", 85);
   multiply_from(series, 80, 1.3);
   auto known = known_shift(series, 80);
@@ -318,7 +318,7 @@ TEST(ScreenSeries, AKnownShiftOfTheMachineIsOfEverySpeedOnIt) {
 
 // The control stepped by 2 % on the night of the cell's own step. Its noise is independent and six times the cell's:
 // because of the two steps, the cell would seem to share all of it.
-TEST(ScreenSeries, AKnownShiftIsNoPartOfTheControlsShare) {
+TEST(ScreenSeries, AKnownShiftIsNotPartOfTheControlsShare) {
   for (const unsigned seed : {2U, 3U, 4U, 5U}) {
     auto series = example_series("c", 123, 1, 0.005);
     multiply_from(series, 80, 1.5);
@@ -341,7 +341,7 @@ NightPoint control_point(int n, double value, const std::string& engine = "fixed
 }
 
 // The new engine is twice as fast: neither the machine's speed nor a cell's changed with it.
-TEST(ControlDrift, OfANewEngineBeginsAnewWithItsThirdNight) {
+TEST(ControlDrift, ANewEngineStartsAgainWithItsThirdNight) {
   SeriesHistory control{.is_control = true, .matrix = "control", .cell = "a", .nights = {}};
   for (int n = 0; n < 20; ++n) control.nights.push_back(control_point(n, 1));
   control.nights.push_back(control_point(20, 0.5, "new"));
@@ -353,7 +353,7 @@ TEST(ControlDrift, OfANewEngineBeginsAnewWithItsThirdNight) {
   EXPECT_NEAR(*ControlDrift({control}).log_of(example_point(20, 1)), 0, 1e-12);
 }
 
-TEST(ScreenSeries, ANewEngineOfTheControlIsNoChangeOfTheMachine) {
+TEST(ScreenSeries, ANewEngineOfTheControlIsNotAChangeOfTheMachine) {
   auto series = example_series("c", 60);
   auto control = control_like(series, 2);
   multiply_from(control, 40, 0.5);
@@ -367,7 +367,7 @@ TEST(ScreenSeries, ANewEngineOfTheControlIsNoChangeOfTheMachine) {
 }
 
 // The control's own noise, six times that of the cell, would hide the cell's shift if it were subtracted completely.
-TEST(ScreenSeries, AControlWhoseNoiseIsItsOwnHidesNothing) {
+TEST(ScreenSeries, AControlWithIndependentNoiseHidesNothing) {
   for (const unsigned seed : {2U, 3U, 4U, 5U}) {
     auto series = example_series("c", 60, 1, 0.005);
     multiply_from(series, 57, 1.05);
@@ -419,7 +419,7 @@ TEST(ControlDrift, TakesTheSameSweepBeforeTheNearestNightWithinHalfADay) {
 }
 
 // If no control ran, the probe of the same runs shows the machine's speed.
-TEST(WeighAgainstProbe, AShiftThatTheProbeMadeTooIsTheEnvironment) {
+TEST(WeighAgainstProbe, AShiftOfTheProbeTooIsAChangeOfTheEnvironment) {
   struct Case {
     double probe_factor;
     FindingKind kind;
@@ -459,7 +459,7 @@ Tonight tonight_with(const std::vector<TonightCell>& cells) {
   return {.night = {{"nightly", night}}, .only = {{"nightly", ""}}, .cells = cells};
 }
 
-TEST(VanishedCells, AreThoseOfTheLastNightsThatAreNotOkTonight) {
+TEST(VanishedCells, AreCellsOfTheLastNightsThatAreNotOkTonight) {
   const std::vector<SeriesHistory> series{example_series("here", 40), example_series("gone", 40),
                                           example_series("crashed", 40), example_series("long ago", 32)};
   const auto found = vanished_cells(
@@ -479,7 +479,7 @@ void select(SeriesHistory& series, std::size_t first, const std::string& selecti
   for (auto i = first; i < series.nights.size(); ++i) series.nights[i].only = selection;
 }
 
-TEST(VanishedCells, AreNotThoseThatNobodyAskedFor) {
+TEST(VanishedCells, LeaveOutCellsThatWereNotRequested) {
   auto tonight = tonight_with({{"nightly", "crashed", "crashed", "signal 11"}});
   tonight.only["nightly"] = "fsdp=1";
   auto gone = example_series("gone", 40);
@@ -500,7 +500,7 @@ TEST(VanishedCells, AreSeenAcrossNightsOfAPartOfTheMatrix) {
 }
 
 // Two nodes in one store: a cell that only the larger one can run does not vanish on the smaller one.
-TEST(VanishedCells, AreNotThoseThatAnotherMachineCanRun) {
+TEST(VanishedCells, LeaveOutCellsThatOnlyAnotherMachineCanRun) {
   auto here = example_series("here", 41);
   auto large = example_series("large", 40);
   for (auto& night : large.nights) night.machine = "m2";
@@ -512,7 +512,7 @@ TEST(VanishedCells, AreNotThoseThatAnotherMachineCanRun) {
   }
 }
 
-TEST(VanishedCells, AreNotTheControls) {
+TEST(VanishedCells, LeaveOutTheControl) {
   auto control = example_series("c", 40);
   control.is_control = true;
   auto tonight = tonight_with({});

@@ -1,4 +1,4 @@
-// What the store knows about the differences between sessions of a cell.
+// The store's knowledge about the differences between sessions of a cell.
 #include "harness/judge/session_levels.h"
 
 #include <gmock/gmock.h>
@@ -41,7 +41,7 @@ class KnownSessionsOf : public testing::Test {
   }
 };
 
-TEST_F(KnownSessionsOf, AreItsNightsWithTheMachineAndTheRunsThatTheyAreOf) {
+TEST_F(KnownSessionsOf, NightsHaveTheirMachineAndRuns) {
   for (const double step_s : {0.4, 0.5, 0.6}) add("m", 1, step_s);
   add("m", 2, 0.7);
   add("m", 3, 9.0,
@@ -62,7 +62,7 @@ TEST_F(KnownSessionsOf, AreItsNightsWithTheMachineAndTheRunsThatTheyAreOf) {
 }
 
 // Measurements by hand have sessions as well. A control uses another engine, and so does half of a comparison.
-TEST_F(KnownSessionsOf, AreWhateverMeasuredTheMatrixForItsOwnSake) {
+TEST_F(KnownSessionsOf, IncludeEverySweepThatMeasuredTheMatrixItself) {
   int night = 0;
   for (const auto kind : {SweepKind::imported, SweepKind::hand, SweepKind::control, SweepKind::comparison,
                           SweepKind::reproduction, SweepKind::night}) {
@@ -80,7 +80,7 @@ TEST_F(KnownSessionsOf, AreWhateverMeasuredTheMatrixForItsOwnSake) {
   EXPECT_THAT(sessions, ElementsAre("m1", "m2", "m6"));
 }
 
-TEST_F(KnownSessionsOf, AMatrixIsTakenAtItsName) {
+TEST_F(KnownSessionsOf, AMatrixIsMatchedByItsName) {
   add("m1", 1, 0.4);
   add("m[12]*", 2, 0.5);
   const auto known = load().at("step_time_s");
@@ -89,7 +89,7 @@ TEST_F(KnownSessionsOf, AMatrixIsTakenAtItsName) {
   EXPECT_THAT(known.begin()->second, SizeIs(1));
 }
 
-TEST_F(KnownSessionsOf, AreLoadedOfMetricsThatVaryBetweenSessions) {
+TEST_F(KnownSessionsOf, AreLoadedForMetricsThatVaryBetweenSessions) {
   add("m", 1, 0.4);
   const auto known = load({"peak_memory_bytes", "step_time_s", "final_loss", "startup_time_s"});
   std::vector<std::string> metrics;

@@ -42,7 +42,7 @@ const std::string kBase =
     "name: m\n"
     "defaults: {model: tiny-llama, seq_len: 32, global_batch: 8}\n";
 
-TEST(Expand, MakesOneCellOfDefaultsAlone) {
+TEST(Expand, DefaultsAloneMakeOneCell) {
   const auto expansion = expand_text(kBase);
   ASSERT_THAT(expansion.cells, SizeIs(1));
   const auto& cell = expansion.cells[0];
@@ -54,7 +54,7 @@ TEST(Expand, MakesOneCellOfDefaultsAlone) {
   EXPECT_EQ(cell.repeats, 1);
 }
 
-TEST(Expand, MultipliesAxesInWrittenOrderWithTheLastTurningFastest) {
+TEST(Expand, MultipliesAxesInWrittenOrderWithTheLastVaryingFastest) {
   const auto expansion = expand_text(kBase + "axes: {remat: [none, full], fsdp: [1, 2], attention: [flash]}\n");
   EXPECT_THAT(labels(expansion), ElementsAre("remat=none fsdp=1 attention=flash", "remat=none fsdp=2 attention=flash",
                                              "remat=full fsdp=1 attention=flash", "remat=full fsdp=2 attention=flash"));
@@ -81,7 +81,7 @@ TEST(Expand, ManyCellsKeepTheirOrder) {
 }
 
 // Each mistake is in a range of its own.
-TEST(Expand, OfManyCellsTheFirstMistakeIsTold) {
+TEST(Expand, ReportsTheFirstMistakeOfManyCells) {
   std::string seeds;
   for (int i = 0; i < 256; ++i) seeds += (i == 0 ? "" : ", ") + std::to_string(i);
   for (int turn = 0; turn < 20; ++turn) {
@@ -145,7 +145,7 @@ TEST(Expand, AModelWithChangedFieldsSaysSoInItsName) {
   EXPECT_EQ(expansion.cells.at(1).run.model.name, "tiny-llama[layers=4]");
 }
 
-TEST(Expand, IncludedCellsStandOnTheDefaultsAndMayListValues) {
+TEST(Expand, IncludedCellsUseTheDefaultsAndMayListValues) {
   const auto expansion = expand_text(kBase +
                                      "axes:\n  size: [{name: short, set: {seq_len: 16}}]\n"
                                      "include:\n  - {size: short, remat: full}\n  - {model: tiny-gpt, fsdp: [2, 4]}\n");
@@ -155,7 +155,7 @@ TEST(Expand, IncludedCellsStandOnTheDefaultsAndMayListValues) {
   EXPECT_EQ(expansion.cells[3].run.mesh.ici.fsdp, 4);
 }
 
-TEST(Expand, NamedValuesThatAreNoAxisServeIncludeOnly) {
+TEST(Expand, NamedValuesOutsideAxesServeIncludeOnly) {
   const auto expansion = expand_text(kBase +
                                      "axes: {remat: [full]}\n"
                                      "named:\n  node: [{name: big, set: {fsdp: 8}}]\n"
@@ -266,7 +266,7 @@ TEST(Expand, EqualCellsAreMergedWithANotice) {
 }
 
 // Half a sequence is not a valid batch, so the first cell would be left with the batch of the last one.
-TEST(Expand, ACellThatCanRunIsNotLostToOneThatCannot) {
+TEST(Expand, ACellThatCanRunIsNotMergedIntoOneThatCannot) {
   const auto expansion = expand_text(
       "name: m\ndefaults: {model: tiny-gpt, seq_len: 32}\naxes: {tp: [1, 2], batch_per_device: ['1/2', 1]}\n");
   ASSERT_EQ(expansion.cells.size(), 3U);
@@ -287,7 +287,7 @@ TEST(Expand, SaysThatARuleMatchesNoCell) {
 }
 
 // ici is inside a node: eight devices cannot share a node of four.
-TEST(Expand, SaysOnceForEachMeshThatItIsWiderThanANode) {
+TEST(Expand, NotesEachMeshThatIsWiderThanANodeOnce) {
   const auto expansion = expand_text(
       "name: m\ndefaults: {model: tiny-llama, seq_len: 32, global_batch: 16, device: cuda, hardware: tiny-card}\n"
       "axes: {fsdp: [4, 8], remat: [none, full], dcn_dp: [1, 2]}\n");
@@ -311,7 +311,7 @@ TEST(Expand, ProposesNoSplitThatDoesNotExist) {
 }
 
 // The rule is in loss_chunk.h; a run on a CPU stays the same as before there was a rule.
-TEST(Expand, ChoosesTheRowsOfLogitsWhereNobodySaysThem) {
+TEST(Expand, ChoosesTheRowsOfLogitsByDefault) {
   const auto expansion =
       expand_text(kBase +
                   "axes: {device: [cpu, cuda], loss_chunk_tokens: [512, 24]}\n"
@@ -389,23 +389,23 @@ class DataPath : public testing::Test {
   }
 };
 
-TEST_F(DataPath, IsFirstMeantFromTheFolderOfTheMatrix) {
+TEST_F(DataPath, IsRelativeToTheFolderOfTheMatrixFirst) {
   std::filesystem::create_directory(scratch_ / "tokens");
   EXPECT_EQ(of("tokens"), std::filesystem::canonical(scratch_ / "tokens").string());
   EXPECT_EQ(of("./tokens/../tokens"), std::filesystem::canonical(scratch_ / "tokens").string());
 }
 
-TEST_F(DataPath, IsElseMeantFromTheCurrentFolder) {
+TEST_F(DataPath, IsOtherwiseRelativeToTheCurrentFolder) {
   EXPECT_EQ(of("tokens"), (std::filesystem::current_path() / "tokens").string());
 }
 
-TEST_F(DataPath, OfTheCommandLineIsMeantFromTheCurrentFolder) {
+TEST_F(DataPath, OnTheCommandLineIsRelativeToTheCurrentFolder) {
   std::filesystem::create_directory(scratch_ / "tokens");
   EXPECT_EQ(of("else", {.only = {}, .set = {"data.path=tokens"}}),
             (std::filesystem::current_path() / "tokens").string());
 }
 
-TEST_F(DataPath, ThatIsAbsoluteIsKept) {
+TEST_F(DataPath, AbsoluteIsKept) {
   EXPECT_EQ(of("/data/tokens"), "/data/tokens");
 }
 
@@ -434,7 +434,7 @@ TEST(Sizes, HaveUnitsWhereverAKeyIsANumberOfBytes) {
             expand_text(kBase, {.set = {"memory_limit_bytes=4000000000"}}).cells.at(0).run_id);
 }
 
-TEST(Sizes, OfNoFormAreToldWithExamples) {
+TEST(Sizes, InvalidOnesAreAnsweredWithExamples) {
   const std::string wanted = "a size such as 512MiB, 4GB or 1.5TiB, or a whole number of bytes";
   for (const std::string value : {"4 gigs", "1h", "-4GB", "4G", "9999999TiB"}) {
     EXPECT_EQ(error_of(kBase + "axes: {memory_limit_bytes: [" + value + "]}\n"),
@@ -458,7 +458,7 @@ TEST(Set, ErrorsNameTheOption) {
               HasSubstr("unknown key 'learning_rate' (did you mean 'optimizer.learning_rate'?)"));
 }
 
-TEST(Expand, RefusesMoreCellsThanAnyoneRuns) {
+TEST(Expand, RefusesTooManyCells) {
   std::string values;
   for (int i = 1; i <= 400; ++i) values += (i > 1 ? ", " : "") + std::to_string(i);
   EXPECT_EQ(error_of(kBase + "axes:\n  steps: [" + values + "]\n  seed: [" + values + "]\n"),

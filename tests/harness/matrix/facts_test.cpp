@@ -161,7 +161,7 @@ TEST(MatrixFacts, SeqaxHasTheScheduleOfItsConfigurations) {
 // MatX-inc/seqax, train.py at 42cf9af49cbb: loop_body keeps these values with save_for_backward (queries, keys and
 // values, x + attn_out, gate_proj, up_proj; mean2 in rms_norm) in addition to its argument; logits by
 // preferred_element_type=float32.
-TEST(MatrixFacts, SeqaxKeepsWhatItsTrainingStepSaves) {
+TEST(MatrixFacts, SeqaxKeepsTheValuesThatItsTrainingStepSaves) {
   using enum spec::Saved;
   const std::set<spec::Saved> saved{layer_input, norm_statistics, query_proj, key_proj,
                                     value_proj,  out_proj,        mlpwi_0,    mlpwi_1};
@@ -191,7 +191,7 @@ TEST(MatrixFacts, MaxtextHasTheCommandOfItsReadme) {
 
 // google/paxml, contrib/gpu/scripts_gpu/configs.py at 04516ac858bb: GPT5B sets input_dropout_prob 0.1 for the block
 // that StackedTransformerRepeated repeats, one layer of praxis, layers/transformers.py; nothing else sets a rate.
-TEST(MatrixFacts, PaxDropsWhatComesToEachLayerOf5B) {
+TEST(MatrixFacts, PaxDropsTheInputOfEachLayerOf5B) {
   std::size_t dropping = 0;
   for (const auto& cell : cells_for_gpus("pax_gpt")) {
     const bool is_5b = cell.run.model.name == "pax-gpt-5b";

@@ -76,7 +76,7 @@ TEST(MatrixFiles, QuickstartHasTwoFamiliesOneAndTwoRanksBothAttentionsAndThreePo
   EXPECT_THAT(attentions, SizeIs(2));
 }
 
-TEST(MatrixFiles, LlamaReachesFrom405BOn512DevicesDownToWhatRunsHere) {
+TEST(MatrixFiles, LlamaRangesFrom405BOn512DevicesToModelsThatRunHere) {
   const auto expansion = expand_file("llama");
   const auto large = std::find_if(expansion.cells.begin(), expansion.cells.end(), [](const Cell& cell) {
     return cell.run.model.name == "torchprime-llama-3.1-405b" && cell.run.mesh.devices() == 512;
@@ -156,7 +156,7 @@ TEST(MatrixFiles, TheLocalSelectionOfEachReferenceSystemRunsOnTwoCores) {
 }
 
 // So that a report of the two shows only the effect of packing.
-TEST(MatrixFiles, FineTuningIsPackedInACellThatDiffersFromOneInThatAlone) {
+TEST(MatrixFiles, FineTuningHasACellThatDiffersOnlyInPacking) {
   const auto cells = expand_file("pax_llama_finetune", {.only = {"set=local"}, .set = {}}).cells;
   const auto packed =
       std::find_if(cells.begin(), cells.end(), [](const Cell& cell) { return cell.run.packs_documents(); });

@@ -39,7 +39,7 @@ std::string first_lines(const std::string& text) {
   return out;
 }
 
-TEST(Mistakes, OfEverySectionAreNamedInTheOrderOfTheFile) {
+TEST(Mistakes, AreNamedInTheOrderOfTheFileForEverySection) {
   const auto found = mistakes_in(
       "name: m\n"
       "defaults: {modl: tiny-llama, seq_len: 0, global_batch: many}\n"
@@ -64,7 +64,7 @@ TEST(Mistakes, OfEverySectionAreNamedInTheOrderOfTheFile) {
             "[matrix] --set steps=few: 'steps' must be a whole number\n");
 }
 
-TEST(Mistakes, OfAnInlineModelAndOfNamedValuesAreAllNamed) {
+TEST(Mistakes, InAnInlineModelAndInNamedValuesAreAllNamed) {
   const auto found = mistakes_in(
       "name: m\n"
       "defaults: {seq_len: 8, global_batch: 1}\n"
@@ -85,7 +85,7 @@ TEST(Mistakes, OfAnInlineModelAndOfNamedValuesAreAllNamed) {
   }
 }
 
-TEST(Mistakes, ThatOnlyFollowFromOthersAreNotNamed) {
+TEST(Mistakes, ConsequencesOfOtherMistakesAreNotNamed) {
   const auto found = mistakes_in(
       "name: m\n"
       "defaults: {modl: tiny-llama, sequence: 4}\n"
@@ -97,7 +97,7 @@ TEST(Mistakes, ThatOnlyFollowFromOthersAreNotNamed) {
   EXPECT_THAT(found, Not(HasSubstr("no batch")));
 }
 
-TEST(Mistakes, OfCombinationsAreNamedForEachValueToChange) {
+TEST(Mistakes, InCombinationsAreNamedForEachValueToChange) {
   const auto found = mistakes_in(
       "name: m\n"
       "defaults: {model: tiny-llama, seq_len: 32}\n"

@@ -177,7 +177,7 @@ TEST(Published, GivesMfuOfLoraByItsOwnDefinition) {
   }
 }
 
-TEST(Published, GivesNoMfuWhereItIsNotKnownWhatIsTrained) {
+TEST(Published, GivesNoMfuIfTheTrainedWeightsAreUnknown) {
   auto lora = catalog().row("pax/llama2-7b-lora-bf16-bs2");
   lora.row.lora = {};
   EXPECT_FALSE(mfu_fraction(lora, FlopDefinition::causal));

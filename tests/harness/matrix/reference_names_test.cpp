@@ -18,7 +18,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(ReferenceNames, AreNoKeysOfARunAndNameOneThatIs) {
+TEST(ReferenceNames, AreNotKeysOfARunButNameOne) {
   for (const auto& name : reference_names()) {
     EXPECT_FALSE(find_key(name.word)) << name.word << " is a key: say what its values mean where they are read";
     EXPECT_TRUE(name.key.empty() || find_key(name.key)) << name.word << " is not " << name.key;
@@ -26,7 +26,7 @@ TEST(ReferenceNames, AreNoKeysOfARunAndNameOneThatIs) {
   }
 }
 
-TEST(ReferenceNames, AreFoundBeforeOneThatTakesThemIn) {
+TEST(ReferenceNames, ExactNamesComeBeforePrefixes) {
   for (const auto& name : reference_names()) {
     const bool many = name.word.ends_with('*');
     const auto word =
@@ -36,7 +36,7 @@ TEST(ReferenceNames, AreFoundBeforeOneThatTakesThemIn) {
   }
 }
 
-TEST(ReferenceNames, OfNobodyAreNone) {
+TEST(ReferenceNames, UnknownWordsHaveNoHint) {
   for (const auto* word : {"", "-", "seq_len", "fsdp", "sequence", "profile", "xla", "mesh"}) {
     EXPECT_EQ(reference_hint(word), "") << word;
   }
@@ -55,7 +55,7 @@ std::string defaults_error(const std::string& defaults) {
 }
 
 // The first words that users of each system type.
-TEST(ReferenceNames, OfTheUsualSystemsAreAnsweredWithOurKey) {
+TEST(ReferenceNames, KeysOfCommonSystemsAreAnsweredWithOurKey) {
   for (const auto& [word, key] :
        std::map<std::string, std::string>{{"batch_size", "global_batch"},
                                           {"micro_batch_size", "batch_per_shard"},
@@ -93,12 +93,12 @@ TEST(ReferenceNames, AreAnsweredOnTheCommandLineToo) {
   }
 }
 
-TEST(ReferenceNames, OfASectionThatIsNotThereLeadToTheKey) {
+TEST(ReferenceNames, KeysInAnUnknownSectionLeadToTheKey) {
   EXPECT_EQ(key_suggestion("training.seq_len", {}), " (did you mean 'seq_len'?)");
   EXPECT_EQ(key_suggestion("parallelism.fsdp", {}), " (did you mean 'fsdp'?)");
 }
 
-TEST(ReferenceNames, InAMatrixAreRefusedWithTheNameHereOrTheReason) {
+TEST(ReferenceNames, InAMatrixAreRefusedWithOurNameOrTheReason) {
   EXPECT_THAT(defaults_error("use_iota_embed: true"),
               HasSubstr("unknown key 'use_iota_embed': MaxText's name for embedding, one_hot for true"));
   EXPECT_THAT(defaults_error("profile_duration: 20000"),

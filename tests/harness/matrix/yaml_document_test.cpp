@@ -102,7 +102,7 @@ TEST(YamlDocument, RefusesAKeyThatAppearsTwice) {
   EXPECT_THAT(mistake_in("{a: 1, 'a': 2}"), HasSubstr("appears a second time"));
 }
 
-TEST(YamlDocument, RefusesWhatItWouldMisunderstand) {
+TEST(YamlDocument, RefusesAmbiguousSyntax) {
   EXPECT_THAT(mistake_in("base: &b {a: 1}\nx:\n  <<: *b\n"), HasSubstr("x.yaml:3:3 merge keys"));
   EXPECT_THAT(mistake_in("a: 1\n---\nb: 2\n"), HasSubstr("second document"));
   EXPECT_THAT(mistake_in("a: !!int 3\n"), HasSubstr("tags are not understood"));
@@ -113,7 +113,7 @@ TEST(YamlDocument, RefusesWhatItWouldMisunderstand) {
   EXPECT_THAT(mistake_in("a: *nobody\n"), HasSubstr("not YAML"));
 }
 
-TEST(YamlDocument, RefusesBytesThatAreNoText) {
+TEST(YamlDocument, RefusesBytesThatAreNotText) {
   EXPECT_THAT(mistake_in("a: 1\nb: \xff\n"), HasSubstr("x.yaml:2:4 the file is not UTF-8"));
   EXPECT_THAT(mistake_in("a: \xed\xa0\x80\n"), HasSubstr("UTF-8"));  // a surrogate
   EXPECT_THAT(mistake_in("a: \xc0\xaf\n"), HasSubstr("UTF-8"));      // overlong

@@ -53,7 +53,7 @@ TEST_F(AbRun, ASlowSideBIsRedAndAFastOneIsNot) {
   EXPECT_EQ(speed(run(hooks(1), 16)), Verdict::same);
 }
 
-TEST_F(AbRun, OrderInEachPairIsThatOfTheSeed) {
+TEST_F(AbRun, OrderInEachPairFollowsTheSeed) {
   const auto result = run(hooks(1.05), 16);
   ASSERT_GE(result.pairs.size(), 8U);
   for (std::size_t i = 0; i < result.pairs.size(); ++i) {
@@ -96,7 +96,7 @@ TEST_F(AbRun, ASpoiledPairIsDiscardedWholeAndReplaced) {
   EXPECT_EQ(result.cells.front().discarded.at(Discard::foreign_load).count, 1U);
 }
 
-TEST_F(AbRun, ThatIsSpoiledAgainAndAgainEndsUndecided) {
+TEST_F(AbRun, ACellThatIsSpoiledAgainAndAgainEndsUndecided) {
   auto with = hooks(1);
   with.run = [this](const AbCell&, Side side) {
     calls_.push_back({"one", side});
@@ -123,7 +123,7 @@ TEST_F(AbRun, ACellWhoseSideBAlwaysCrashesIsGivenUpAfterSixAndIsRed) {
             "B failed 6 of 6 times (crashed: signal 11), A failed 0 of 6 times: p = 0.0022");
 }
 
-TEST_F(AbRun, ThatWasCutOffGoesOnToTheSameVerdictWithTheSameCoins) {
+TEST_F(AbRun, AnInterruptedComparisonContinuesToTheSameVerdictWithTheSameOrder) {
   cells_ = {made_up_cell("one"), made_up_cell("two")};
   // Times that depend only on the run, so that both ways measure the same.
   auto with = hooks(1);
@@ -166,7 +166,7 @@ std::vector<ExecutedPair> barely_significant_pairs() {
   }
 }
 
-TEST_F(AbRun, SignificanceThatDoesNotHoldAmongAllCellsGetsAnotherLook) {
+TEST_F(AbRun, SignificanceThatDoesNotSurviveAmongAllCellsGetsAnotherLook) {
   const auto pairs = barely_significant_pairs();
   const auto play = [&](std::size_t cells) {
     cells_.clear();
@@ -184,7 +184,7 @@ TEST_F(AbRun, SignificanceThatDoesNotHoldAmongAllCellsGetsAnotherLook) {
   EXPECT_EQ(play(10).pairs_used, 16U) << "among ten it is looked at once more";
 }
 
-TEST_F(AbRun, OfCellsThatCannotBeComparedRunsNothing) {
+TEST_F(AbRun, RunsNothingForCellsThatCannotBeCompared) {
   cells_.front().not_comparable = "A does not run it: infeasible";
   const auto result = run(hooks(1), 4);
   EXPECT_TRUE(calls_.empty());
@@ -210,7 +210,7 @@ std::string progress_after(const ExecutedPair& pair) {
   return {text, size};
 }
 
-TEST(PairsLeft, TakeAsManyExecutionsAsThoseBefore) {
+TEST(PairsLeft, NeedAsManyExecutionsAsThePreviousOnes) {
   EXPECT_DOUBLE_EQ(executions_a_pair(0, 0), 1.0);
   EXPECT_DOUBLE_EQ(executions_a_pair(7, 7), 1.0);
   EXPECT_DOUBLE_EQ(executions_a_pair(7, 3), 2.0) << "more than half were discarded";
@@ -220,7 +220,7 @@ TEST(PairsLeft, TakeAsManyExecutionsAsThoseBefore) {
   EXPECT_THAT(progress_after(spoiled), HasSubstr("in 2.0 s, about 12 s to the next looks")) << "3 pairs, each of 2";
 }
 
-TEST(AbProgress, OfAPairInTurnsCountsItsRunsOnceAsBothAreAliveAtOnce) {
+TEST(AbProgress, CountsTheRunsOfAPairInTurnsOnceAsBothAreAliveAtOnce) {
   ExecutedPair pair;
   pair.a.wall_ns = 2'000'000'000;
   pair.b.wall_ns = 3'000'000'000;

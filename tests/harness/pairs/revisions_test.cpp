@@ -177,7 +177,7 @@ TEST_F(PairedCells, AreChosenByTheMatrixsOwnValues) {
   EXPECT_EQ(found[1].b.run.attention, spec::AttentionKind::dot_product);
 }
 
-TEST_F(PairedCells, ThatBecomeEqualOnBothSidesAreOne) {
+TEST_F(PairedCells, CellsThatBecomeEqualOnBothSidesAreOne) {
   EXPECT_EQ(cells({.set = {"attention=flash"}}, {}, {}).size(), 2U);
 }
 

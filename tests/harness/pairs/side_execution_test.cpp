@@ -65,7 +65,7 @@ TEST_F(SideExecutionTest, StoresEachRunAndGivesItsMetricsAndInstructions) {
   EXPECT_EQ(stored[0].key, a.attempt_key);
 }
 
-TEST_F(SideExecutionTest, AnEngineThatIsNotThereFailsItsRun) {
+TEST_F(SideExecutionTest, AMissingEngineFailsItsRun) {
   execution_.b.engine.file = scratch_ / "nothing";
   const auto b = execute(Side::b);
   EXPECT_TRUE(is_failed_run(b));
@@ -87,7 +87,7 @@ TEST_F(SideExecutionTest, RecordsOfAnUnknownKindAreNamedWithTheSide) {
   }
 }
 
-TEST_F(SideExecutionTest, OfBothInTurnsHasTheTimesOfEachTurn) {
+TEST_F(SideExecutionTest, BothInTurnsHaveTheTimesOfEachTurn) {
   cell_.b = cell_.a;
   ExecutedPair pair{.cell = 2, .number = 3, .first = Side::b};
   execute_in_turns(execution_, cell_, 5, pair);
@@ -110,7 +110,7 @@ TEST_F(SideExecutionTest, FindsTheLibrariesOfItsSideFirst) {
 }
 
 // It hangs in its second turn, so that the other one gets no turn until it has been ended.
-TEST_F(SideExecutionTest, OneThatHangsInItsTurnIsEndedAndTheOtherIsNot) {
+TEST_F(SideExecutionTest, ARunThatHangsInItsTurnIsEndedAndTheOtherIsNot) {
   cell_.b.run.seed = static_cast<std::int64_t>(fake::FakeBehaviour::hang);
   cell_.b.run_id = run_id(cell_.b.run);
   execution_.settings.time_limit = std::chrono::seconds(1);
@@ -163,7 +163,7 @@ TEST_F(SideExecutionTest, ALedgerGivesBackThePairsItTook) {
 
 // The runs of a comparison are not those of a sweep: a resumed sweep has to make its own, and no night consists of
 // them.
-TEST_F(SideExecutionTest, ItsAttemptsAreNoSweep) {
+TEST_F(SideExecutionTest, ItsAttemptsDoNotFormASweep) {
   execute(Side::a);
   EXPECT_TRUE(load_history(db_, {}).empty());
   EXPECT_FALSE(newest_sweep(db_, cell_.a.matrix).has_value());

@@ -78,25 +78,25 @@ class Turns : public testing::Test {
   std::vector<std::string> said_;
 };
 
-TEST_F(Turns, EachTakesOneStepInTheOrderOfTheLot) {
+TEST_F(Turns, EachTakesOneStepInTheDrawnOrder) {
   int turn = 0;
   take_turns(
       player("a", 3), player("b", 3), [&turn] { return ++turn % 2 == 1; }, -1);
   EXPECT_THAT(said_, ElementsAre("a starts", "b starts", "a 0", "b 0", "b 1", "a 1", "a 2", "b 2", "b ends", "a ends"));
 }
 
-TEST_F(Turns, OneThatHasEndedLeavesTheOtherToGoOn) {
+TEST_F(Turns, TheOtherContinuesWhenOneHasEnded) {
   take_turns(player("a", 1), player("b", 3), always(true), -1);
   EXPECT_THAT(said_, ElementsAre("a starts", "b starts", "a 0", "b 0", "a ends", "b 1", "b 2", "b ends"));
 }
 
-TEST_F(Turns, OneThatNeverAsksIsWaitedForToItsEnd) {
+TEST_F(Turns, ARunThatNeverAsksForATurnIsWaitedForToItsEnd) {
   const Player crashes{.play = [this](const Seat&) { say("a crashes"); }};
   take_turns(crashes, player("b", 1), always(true), -1);
   EXPECT_THAT(said_, ElementsAre("a crashes", "b starts", "b 0", "b ends"));
 }
 
-TEST_F(Turns, AreThoseOfAllRanks) {
+TEST_F(Turns, ATurnIncludesAllRanks) {
   take_turns(player("a", 2, 3), player("b", 2, 2), always(false), -1);
   EXPECT_THAT(said_, ElementsAre("a starts", "b starts", "b 0", "a 0", "b 1", "a 1", "b ends", "a ends"));
 }
@@ -116,7 +116,7 @@ TEST_F(Turns, ACancellationReachesBoth) {
   EXPECT_THAT(said_, testing::UnorderedElementsAre("b starts", "a is cancelled", "b is cancelled"));
 }
 
-TEST_F(Turns, WhatOneThrowsComesOutWhenBothHaveEnded) {
+TEST_F(Turns, AnExceptionIsRethrownWhenBothHaveEnded) {
   const Player throws{.play = [](const Seat&) { throw std::runtime_error("a disk is full"); }};
   EXPECT_THROW(take_turns(throws, player("b", 1), always(true), -1), std::runtime_error);
   EXPECT_THAT(said_, ElementsAre("b starts", "b 0", "b ends"));

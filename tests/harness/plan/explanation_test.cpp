@@ -52,7 +52,7 @@ std::vector<std::string> single_changes(const Cell& cell, std::int64_t devices_p
   return labels(variants(cell, change_options(cell.run, devices_per_node), 1));
 }
 
-TEST(Explanation, OfACellThatDoesNotFitHasThoseThatDoTheLeastRecomputingFirst) {
+TEST(Explanation, ACellThatDoesNotFitHasTheAlternativesWithTheLeastRecomputationFirst) {
   const auto explanation = explain(cell_of("memory_limit_bytes: 52428800"));  // 50 MiB, of 82
   EXPECT_EQ(explanation.cell.state, PlanState::infeasible);
   EXPECT_EQ(explanation.cell.memory_needed_bytes, 82 << 20);
@@ -65,7 +65,7 @@ TEST(Explanation, OfACellThatDoesNotFitHasThoseThatDoTheLeastRecomputingFirst) {
 }
 
 // 2 MiB of weights, and an eighth of one layer's activations.
-TEST(Explanation, WhereNoChangeByItselfIsEnoughHasPairs) {
+TEST(Explanation, TriesPairsIfNoSingleChangeIsEnough) {
   const auto explanation = explain(cell_of("memory_limit_bytes: 8388608"));  // 8 MiB
   EXPECT_THAT(labels(explanation.alternatives),
               ElementsAre("remat=minimal_offloaded grad_accum=8", "remat=full grad_accum=8"));
@@ -73,7 +73,7 @@ TEST(Explanation, WhereNoChangeByItselfIsEnoughHasPairs) {
 }
 
 // Two policies and three numbers of microbatches reduce memory on their own: 6 pairs, after all the single changes.
-TEST(Explanation, WhereNothingFitsNamesWhatNeedsLeast) {
+TEST(Explanation, NamesTheSmallestAlternativeIfNothingFits) {
   const auto cell = cell_of("memory_limit_bytes: 1048576");
   const auto explanation = explain(cell);
   EXPECT_THAT(explanation.alternatives, IsEmpty());
@@ -83,7 +83,7 @@ TEST(Explanation, WhereNothingFitsNamesWhatNeedsLeast) {
   EXPECT_EQ(explanation.tried, single_changes(cell, 0).size() + 6);
 }
 
-TEST(Explanation, OfACellThatFitsHasPoliciesThatComputeLessAgain) {
+TEST(Explanation, ACellThatFitsHasPoliciesThatRecomputeLess) {
   const auto roomy = explain(cell_of("remat: full, memory_limit_bytes: 1073741824"));
   EXPECT_EQ(roomy.cell.state, PlanState::feasible);
   EXPECT_THAT(labels(roomy.alternatives), AllOf(Contains("remat=none"), Contains("remat=minimal_offloaded")));
@@ -93,7 +93,7 @@ TEST(Explanation, OfACellThatFitsHasPoliciesThatComputeLessAgain) {
   EXPECT_THAT(explain(cell_of("remat: none, memory_limit_bytes: 1073741824")).alternatives, IsEmpty());
 }
 
-TEST(Explanation, OfACellThatCannotBeCountedIsItsReasonAlone) {
+TEST(Explanation, ACellThatCannotBeCountedHasOnlyItsReason) {
   const auto explanation = explain(cell_of("precision: tf32"));
   EXPECT_EQ(explanation.cell.state, PlanState::infeasible);
   EXPECT_EQ(explanation.cell.counts, nullptr);
@@ -109,12 +109,12 @@ TEST(Variants, HaveEveryOtherPolicyOnce) {
 }
 
 // The custom plan {layer_input: device} equals that of full.
-TEST(Variants, HaveNoPolicyThatPlacesAllValuesAsTheRunDoes) {
+TEST(Variants, LeaveOutPoliciesThatEqualTheRuns) {
   EXPECT_THAT(single_changes(cell_of("remat: custom, remat_custom: {layer_input: device}")),
               Not(Contains("remat=full")));
 }
 
-TEST(Variants, SendWhatTheRunKeepsToTheHost) {
+TEST(Variants, MoveTheKeptValuesToTheHost) {
   EXPECT_THAT(single_changes(cell_of("remat: full")), Contains("remat=custom remat_custom={layer_input: offload}"));
   EXPECT_THAT(single_changes(cell_of("remat: custom, remat_custom: {out_proj: offload, layer_input: device}")),
               Contains("remat_custom={layer_input: offload, out_proj: offload}"));
@@ -135,7 +135,7 @@ TEST(Variants, TradeFsdpForTpInsideANode) {
 }
 
 // 8 sequences: each of 2 ranks has two microbatches of 2, each of 4 ranks has one, and 16 ranks have nothing to do.
-TEST(Variants, OfMoreDevicesKeepTheBatchAndTheMicrobatch) {
+TEST(Variants, MoreDevicesKeepTheBatchAndTheMicrobatch) {
   const auto cell = cell_of("fsdp: 2, grad_accum: 2");
   EXPECT_THAT(single_changes(cell, 8), AllOf(Contains("fsdp=4 grad_accum=1"), Contains("fsdp=8 grad_accum=1")));
   EXPECT_THAT(single_changes(cell, 4), AllOf(Contains("fsdp=4 grad_accum=1"), Contains("dcn_fsdp=4 grad_accum=1")));
@@ -153,13 +153,13 @@ TEST(Variants, DivideARanksSequencesIntoMoreMicrobatches) {
   EXPECT_THAT(changes, Not(Contains("grad_accum=8"))) << "12 sequences do not divide over 8";
 }
 
-TEST(Variants, GatherNothingAheadWhereThatIsAChange) {
+TEST(Variants, DisablePrefetchIfThatIsAChange) {
   EXPECT_THAT(single_changes(cell_of("fsdp: 2")), Contains("fsdp_prefetch=0"));
   EXPECT_THAT(single_changes(cell_of("fsdp: 1")), Not(Contains("fsdp_prefetch=0")));
   EXPECT_THAT(single_changes(cell_of("fsdp: 2, fsdp_prefetch: 0")), Not(Contains("fsdp_prefetch=0")));
 }
 
-TEST(Variants, OfTwoChangesAreOfTwoKinds) {
+TEST(Variants, TwoChangesAreOfTwoKinds) {
   const auto cell = cell_of("fsdp: 2");
   std::set<std::string> ids;
   for (const auto& variant : variants(cell, change_options(cell.run, 8), 2)) {

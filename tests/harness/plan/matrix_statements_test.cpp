@@ -101,7 +101,7 @@ TEST(MatrixStatements, WhereAdaptersFitAndAllWeightsDoNot) {
   EXPECT_EQ(cells, 10);
 }
 
-TEST(MatrixStatements, WhatIsForOneGpuFitsOne) {
+TEST(MatrixStatements, MatricesForOneGpuFitOne) {
   const auto gpu = kMatrices / "gpu.yaml";
   EXPECT_THAT(comment_of(gpu), testing::HasSubstr("One H100 or H200: the sizes that fit, and slices"));
   for (const auto& planned : plan_of(gpu)) {

@@ -110,7 +110,7 @@ TEST(Plan, ACellAboveItsMemoryIsInfeasibleAndNamesTheLargestTensors) {
             "weights layers.*.w_up 2.00 MiB");
 }
 
-TEST(Plan, HoldsMemoryAgainstTheNamedHardware) {
+TEST(Plan, ComparesMemoryWithTheNamedHardware) {
   const auto plan = plan_text(kMatrix + "axes: {hardware: [tiny-card]}\n");
   EXPECT_THAT(plan.at(0).reason, HasSubstr("needs 82.0 MiB per device, tiny-card has 64.0 MiB"));
 }
@@ -144,7 +144,7 @@ TEST(Plan, KeepsTheBf16WeightsOfAGpuRunWhereTheyFit) {
   EXPECT_THAT(plan[3].reason, HasSubstr("needs 66.0 MiB per device")) << "the reason is that of cast weights";
 }
 
-TEST(Plan, ARunWhoseWeightsThePlanKeepsIsTheRunThatAsksForThem) {
+TEST(Plan, ARunWhoseWeightsThePlanKeepsEqualsTheRunThatRequestsIt) {
   const auto chosen = plan_text(kOnAGpu + ", precision: bf16}}]\n");
   const auto asked = plan_text(kOnAGpu + ", precision: bf16, bf16_weights: kept}}]\n");
   EXPECT_EQ(chosen.at(0).cell.run_id, asked.at(0).cell.run_id);
@@ -156,7 +156,7 @@ TEST(Plan, ARunWhoseWeightsThePlanKeepsIsTheRunThatAsksForThem) {
   EXPECT_EQ(refused.at(1).cell.run_id, chosen.at(1).cell.run_id);
 }
 
-TEST(Plan, CastsWhereKeptWeightsAreNothingOrTheMemoryIsNotKnown) {
+TEST(Plan, CastsIfKeptWeightsAreUselessOrTheMemoryIsUnknown) {
   for (const auto* settings : {"{device: cuda, hardware: tiny-card}", "{hardware: tiny-card, precision: bf16}",
                                "{device: cuda, hardware: tiny-card, precision: bf16, rounding: stochastic}"}) {
     const auto plan = plan_text(kMatrix + "overrides: [{when: {steps: 10}, set: " + settings + "}]\n");
@@ -233,7 +233,7 @@ TEST(Plan, AnEngineThatPrintsWithoutEndIsStoppedByItsSize) {
   EXPECT_EQ(plan.at(2).state, PlanState::failed);
 }
 
-TEST(Plan, AnEngineThatLeavesAPipeForItsOutputKeepsNobodyWaiting) {
+TEST(Plan, AnEngineThatLeavesAPipeForItsOutputDoesNotBlock) {
   const auto plan = plan_within({}, "777,2");
   EXPECT_EQ(plan.at(0).state, PlanState::failed);
   EXPECT_THAT(plan.at(0).reason, HasSubstr("is a pipe"));
@@ -276,12 +276,12 @@ TEST(Plan, AnOlderEngineThatNamesEveryTensorIsUnderstood) {
   EXPECT_THAT(plan.at(0).counts->live_at_peak, SizeIs(0));
 }
 
-TEST(Plan, AnEngineThatIsNotThereIsAnErrorOfItsOwn) {
+TEST(Plan, AMissingEngineIsASeparateError) {
   EXPECT_THROW(plan_text(kMatrix, TensorList::drop, {"/nonexistent/perfbench-engine"}), LaunchError);
 }
 
 // 44 layers of 40 + 1 MiB exist at once; the arena that holds them, including its gaps, has to fit.
-TEST(Plan, ShowsTheMemoryThatDecidesAndWhatIsAliveBesideIt) {
+TEST(Plan, ShowsTheMemoryThatDecidesAndTheMemoryInUse) {
   const auto plan = plan_text(kMatrix + "axes: {model.layers: [44], memory_limit_bytes: [2147483648]}\n");
   EXPECT_EQ(plan.at(0).state, PlanState::infeasible);
   EXPECT_EQ(plan.at(0).memory_available_bytes, 2LL << 30);
@@ -326,14 +326,14 @@ TEST(Plan, CsvRowsHaveAsManyFieldsAsTheHeading) {
   EXPECT_THAT(commas, testing::ElementsAre(commas.at(0), commas.at(0), commas.at(0)));
 }
 
-TEST(Plan, TensorsAliveAtThePeakAreKeptWhereTheyAreAskedFor) {
+TEST(Plan, TensorsAtThePeakAreKeptOnRequest) {
   const auto plan = plan_text(kMatrix, TensorList::keep);
   EXPECT_THAT(json_of("m", plan), HasSubstr("layers.1.w_up"));
   EXPECT_THAT(json_of("m", plan_text(kMatrix)), testing::Not(HasSubstr("layers.1.w_up")));
 }
 
 // Two layers of 40 + 1 MiB: the first of two stages needs 82 MiB, the second one 164.
-TEST(Plan, OfAPipelineShowsEachStageAndIsHeldToTheOneThatNeedsMost) {
+TEST(Plan, APipelineShowsEachStageAndTheOneThatNeedsMostDecides) {
   const std::string pipeline = kMatrix + "axes: {memory_limit_bytes: [130000000, 180000000]}\n" +
                                "overrides: [{when: {device: cpu}, set: {pp: 2, grad_accum: 2}}]\n";
   const auto plan = plan_text(pipeline);
@@ -354,7 +354,7 @@ TEST(Plan, OfAPipelineShowsEachStageAndIsHeldToTheOneThatNeedsMost) {
 }
 
 // The joint need of stages on one machine: 82 and 164 MiB fit where twice the larger one would not.
-TEST(RunnableHere, StagesNeedEachTheirOwn) {
+TEST(RunnableHere, EachStageHasItsOwnNeed) {
   auto planned = plan_text(kMatrix + "overrides: [{when: {device: cpu}, set: {pp: 2, grad_accum: 2}}]\n").at(0);
   planned.cell.run.hardware = "h100";
   EXPECT_EQ(not_runnable_here(planned, {.memory_bytes = std::int64_t{250} << 20, .cuda = "absent"}), std::nullopt);
@@ -381,7 +381,7 @@ TEST(RunnableHere, ACudaCellNeedsAnEngineWithCuda) {
 }
 
 // 82 MiB a rank (see above): 512 of them need 41 GiB.
-TEST(RunnableHere, RanksThatAreMeantForOtherDevicesMustFitThisMachine) {
+TEST(RunnableHere, RanksPlannedForOtherDevicesMustFitThisMachine) {
   auto planned = planned_for("fsdp: 512");
   planned.cell.run.hardware = "h100";
   EXPECT_EQ(not_runnable_here(planned, {.memory_bytes = std::int64_t{24} << 30, .cuda = "absent"}),

@@ -301,7 +301,7 @@ TEST(ReaderList, KnowsWhichReaderALogIsFor) {
   EXPECT_THAT(readers_that_know("nothing here\n"), ElementsAre());
 }
 
-TEST(Times, OfWindowsSayHowManyStepsTheyCover) {
+TEST(Times, WindowsSayHowManyStepsTheyCover) {
   const auto line = [](int step) {
     return " iteration " + std::to_string(step) + "/ 100 | elapsed time per iteration (ms): 100.0 |\n";
   };
@@ -318,7 +318,7 @@ TEST(Times, OfWindowsSayHowManyStepsTheyCover) {
   EXPECT_NEAR(read_text("megatron", text).samples[1].resolution, 1e-4, 1e-12);
 }
 
-TEST(Times, WithAnEvaluationInThemAreLeftOut) {
+TEST(Times, TimesThatIncludeAnEvaluationAreLeftOut) {
   const auto read = read_text("nanogpt",
                               "iter 1: loss 4.0, time 10.00ms, mfu 1.0%\n"
                               "step 2: train loss 4.1, val loss 4.2\n"
@@ -350,7 +350,7 @@ TEST(Times, SinceTheStartAreDifferences) {
   EXPECT_EQ(read.samples.back().kind, Kind::since_start_mean);
 }
 
-TEST(Times, OfAHuggingFaceTrainerHaveTheStepOfItsProgressBar) {
+TEST(Times, AHuggingFaceTrainersTimesHaveTheStepOfItsProgressBar) {
   const auto read =
       read_text("hf_trainer",
                 "\r 33%|###  | 10/30 [00:17<00:30, 1.55s/it]      \r      {'loss': 5.5566, 'epoch': 0.3}\n"
@@ -369,7 +369,7 @@ TEST(Times, AverageOverTheWholeRunOnce) {
   EXPECT_DOUBLE_EQ(read.samples.back().value, 0.0445);
 }
 
-TEST(Megatron, SaysThatALossWasNoNumberByItsCount) {
+TEST(Megatron, ReportsANanLossByItsCount) {
   const auto read = read_text(
       "megatron", " iteration 5/ 9 | elapsed time per iteration (ms): 1.0 | number of nan iterations:   2 |\n");
   EXPECT_TRUE(std::isnan(read.only("loss").value));

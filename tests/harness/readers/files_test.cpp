@@ -67,14 +67,14 @@ TEST(HfState, HasWindowsOfItsCumulativeRunTime) {
   EXPECT_EQ(read.values("stated.tokens_per_s").size(), 2U);
 }
 
-TEST(HfState, OfVersion4HasTheMeanOfTheWholeRunAlone) {
+TEST(HfState, Version4HasOnlyTheMeanOfTheWholeRun) {
   const auto read = read_text("hf_state", R"({"log_history": [{"loss": 5.9, "step": 1}, {"loss": 5.8, "step": 2},
     {"step": 2, "train_loss": 5.5, "train_runtime": 0.1, "train_steps_per_second": 20.0}]})");
   EXPECT_EQ(read.only("step_time_s").kind, Kind::since_start_mean);
   EXPECT_DOUBLE_EQ(read.only("step_time_s").value, 0.05);
 }
 
-TEST(Documents, ThatAreDamagedGiveANote) {
+TEST(Documents, DamagedOnesGiveANote) {
   EXPECT_THAT(read_text("hf_state", "{\"log_history\": [").notes, ElementsAre(HasSubstr("no JSON document")));
   EXPECT_THAT(read_text("hf_state", "[1]").notes, ElementsAre(HasSubstr("not the document")));
   EXPECT_THAT(read_text("hf_state", R"({"log_history": [1, {"step": {}}]})").samples, ElementsAre());
@@ -137,14 +137,14 @@ TEST(DeclaredMetrics, AreFoundInLines) {
   EXPECT_NEAR(read.samples[1].resolution, 1e-5, 1e-12);
 }
 
-TEST(DeclaredMetrics, MayTakeTheLastValueAlone) {
+TEST(DeclaredMetrics, MayTakeOnlyTheLastValue) {
   auto settings = by_regex("reward", R"(reward=(\S+))");
   settings.metrics.at("reward").take = spec::Take::last;
   const auto read = declared("reward=1\nreward=2\n", settings);
   EXPECT_THAT(read.values("reward"), ElementsAre(2));
 }
 
-TEST(DeclaredMetrics, SayWhatIsWrongWithThem) {
+TEST(DeclaredMetrics, HaveErrorMessages) {
   EXPECT_THAT(error_of([] { declared("", by_regex("reward", "(?=x)")); }), HasSubstr("no look-around"));
   EXPECT_THAT(error_of([] { declared("", by_regex("reward", "x+")); }), HasSubstr("(?P<value>"));
   EXPECT_THAT(error_of([] { declared("", by_regex("reward", "(x)", "ms")); }), HasSubstr("ends in _s"));

@@ -68,7 +68,7 @@ TEST(Settle, LeavesOutTimesOverAnUnknownNumberOfSteps) {
   EXPECT_THAT(settled.notes, Contains(HasSubstr("unknown number of steps")));
 }
 
-TEST(Settle, TakesAStepThatIsSaidAgainOnce) {
+TEST(Settle, CountsARepeatedStepOnce) {
   const auto settled = settle({time_of(1, 1), time_of(1, 1), time_of(2, 1), time_of(2, 1)}, {});
   EXPECT_THAT(steps_of(settled), ElementsAre(1, 2));
   EXPECT_EQ(settled.quarantine, "");
@@ -96,7 +96,7 @@ TEST(Settle, SaysThatTimesAreTooCoarse) {
   EXPECT_THAT(settle({coarse}, {}).notes, IsEmpty());
 }
 
-TEST(Settle, FindsTheFirstLossThatIsNoNumber) {
+TEST(Settle, FindsTheFirstLossThatIsNotANumber) {
   const Sample lost{.metric = "loss", .step = 3, .value = std::numeric_limits<double>::infinity()};
   EXPECT_EQ(settle({lost}, {}).lost_loss_at, 3);
   EXPECT_FALSE(settle({time_of(1, 1)}, {}).lost_loss_at);
@@ -114,7 +114,7 @@ TEST(Settle, GivesTheTimesBetweenArrivalsByTheStepsBetweenThem) {
   EXPECT_TRUE(settle(losses, {}).has_times);  // two pairs are left
 }
 
-TEST(Settle, HasNothingOfNothing) {
+TEST(Settle, NoSamplesGiveNothing) {
   const auto settled = settle({}, {});
   EXPECT_TRUE(settled.samples.empty());
   EXPECT_FALSE(settled.has_times);

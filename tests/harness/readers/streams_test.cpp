@@ -221,7 +221,7 @@ class LogsWithLosses : public Logs {};
 class LogsWithEvaluations : public Logs {};
 class LogsWithoutTimes : public Logs {};
 
-TEST_P(Logs, AreReadWhateverStandsBeforeTheirLines) {
+TEST_P(Logs, AreReadWhateverPrefixTheirLinesHave) {
   const auto plain = read(log_of(program(), 0, kSteps));
   ASSERT_GE(plain.samples.size(), static_cast<std::size_t>(kSteps - 1));
   for (const auto* prefix :
@@ -265,7 +265,7 @@ TEST_P(Logs, LoseALastLineThatIsCutOff) {
   EXPECT_THAT(cut.notes, testing::Contains(HasSubstr("the last line has no end")));
 }
 
-TEST_P(Logs, OfARestartAreQuarantinedUnlessItIsAllowed) {
+TEST_P(Logs, ARestartIsQuarantinedUnlessItIsAllowed) {
   const auto log = log_of(program(), 0, 9) + log_of(program(), 6, kSteps, 1);
   const auto samples = read(log).samples;
   const auto refused = settle(samples, {.drop = 0, .steps = kSteps});
@@ -282,7 +282,7 @@ TEST_P(Logs, OfARestartAreQuarantinedUnlessItIsAllowed) {
   EXPECT_EQ(allowed.steps, kSteps);
 }
 
-TEST_P(NumberedLogs, OfTwoAttemptsAreOne) {
+TEST_P(NumberedLogs, TwoAttemptsAreOneLog) {
   const auto settled = settle(read(log_of(program(), 0, 4) + log_of(program(), 0, kSteps, 1)).samples, {.drop = 2});
   EXPECT_EQ(settled.restarts, 1);
   EXPECT_EQ(settled.steps, kSteps);
@@ -293,7 +293,7 @@ TEST_P(NumberedLogs, OfTwoAttemptsAreOne) {
   }
 }
 
-TEST_P(Logs, OfSeveralRanksGiveThoseOfTheLowest) {
+TEST_P(Logs, SeveralRanksGiveTheValuesOfTheLowest) {
   std::string log;
   for (int step = 0; step < kSteps; ++step) {
     for (const int rank : {1, 0, 2}) {
@@ -312,13 +312,13 @@ TEST_P(Logs, OfSeveralRanksGiveThoseOfTheLowest) {
   }
 }
 
-TEST_P(LogsWithLosses, SayWhenALossIsNoNumber) {
+TEST_P(LogsWithLosses, SayWhenALossIsNotANumber) {
   const auto log = log_of(program(), 0, 5) + program().line(5, 0, "nan") + "\n" + log_of(program(), 6, kSteps);
   const auto settled = settle(read(log).samples, {});
   EXPECT_EQ(settled.lost_loss_at, 5 + program().first_step);
 }
 
-TEST_P(LogsWithEvaluations, WithEvaluationsHaveNoTimeOfThem) {
+TEST_P(LogsWithEvaluations, TimesDoNotIncludeEvaluations) {
   const auto plain = read(log_of(program(), 0, kSteps));
   const auto with = read(log_of(program(), 0, 6) + program().evaluation + "\n" + log_of(program(), 6, kSteps));
   const auto left_out = program().name == "torchtitan" ? 0U : 1U;  // its clock is reset
@@ -326,7 +326,7 @@ TEST_P(LogsWithEvaluations, WithEvaluationsHaveNoTimeOfThem) {
   EXPECT_EQ(with.values("loss").size(), plain.values("loss").size());
 }
 
-TEST_P(NumberedLogs, OfOneStepInTenHaveAllSteps) {
+TEST_P(NumberedLogs, RecordsOfOneStepInTenCoverAllSteps) {
   std::string log;
   for (int step = 0; step < 60; ++step) {
     const int number = step + program().first_step;
@@ -338,7 +338,7 @@ TEST_P(NumberedLogs, OfOneStepInTenHaveAllSteps) {
   EXPECT_THAT(settle(read(log).samples, {.drop = 0, .steps = 80}).quarantine, HasSubstr("of 80 steps"));
 }
 
-TEST_P(LogsWithoutTimes, WithoutTimesHaveThoseOfTheArrival) {
+TEST_P(LogsWithoutTimes, UseTheTimesOfArrival) {
   const auto log = log_of(program(), 0, kSteps);
   const auto settled = settle(read_stamped(program(), log, kStepNs), {.drop = 1});
   EXPECT_TRUE(settled.times_of_arrival);
@@ -374,7 +374,7 @@ INSTANTIATE_TEST_SUITE_P(Readers, LogsWithoutTimes,
                          testing::ValuesIn(programs_that([](const auto& program) { return !program.prints_times; })),
                          name_of);
 
-TEST(LogPrograms, HaveThoseTestsOfEveryReader) {
+TEST(LogPrograms, CoverEveryReader) {
   const auto all = programs();
   for (const auto& info : all_readers()) {
     if (info.source != Source::log) continue;

@@ -76,7 +76,7 @@ TEST(Noise, IsOfItsKind) {
   EXPECT_NEAR(far / 199900, 3, 0.15);
 }
 
-TEST(PairRates, AreTheSameForTheSameSeedAndOthersForAnother) {
+TEST(PairRates, DependOnlyOnTheSeed) {
   const PairScenario scenario{.ratio = 1.02, .rule = {.looks = {4, 8}}};
   const auto a = simulate_pairs(scenario, 300, 1);
   EXPECT_EQ(a.regressed.value, simulate_pairs(scenario, 300, 1).regressed.value);
@@ -111,13 +111,13 @@ TEST(PairRates, InTurnsHaveThePowerOfAnIndependentSimulation) {
   EXPECT_NEAR(power(1.05), 0.970, 0.012);
 }
 
-TEST(PairRates, OfDriftStayBelowTheLevelBecauseRunsArePaired) {
+TEST(PairRates, DriftStaysBelowTheLevelBecauseRunsArePaired) {
   const auto rates = simulate_pairs({.noise = NoiseKind::drifting, .rule = {.looks = {4, 8}}}, 3000, 6);
   EXPECT_LT(rates.named.high, 0.02);
   EXPECT_LT(rates.improved.value, 0.01);
 }
 
-TEST(SessionRates, OfSessionsOfWhichNothingIsKnownNameNothing) {
+TEST(SessionRates, UnknownSessionsNeverGiveAVerdict) {
   for (const double ratio : {1.0, 1.5}) {
     const auto rates = simulate_sessions({.session_per_run = 3, .nights = 0, .cells = 3, .ratio = ratio}, 100, 1);
     EXPECT_EQ(rates.false_in_any.value, 0);
@@ -129,7 +129,7 @@ TEST(SessionRates, OfSessionsOfWhichNothingIsKnownNameNothing) {
 
 // For any deviation of sessions, for a cell and for a matrix whose cells all shift together. The tolerance is the level
 // and three standard errors at it: for 2000 trials 0.01 + 3 * sqrt(0.01 * 0.99 / 2000), and likewise for 1000.
-TEST(SessionRates, OfUnchangedCellsStayAtTheLevel) {
+TEST(SessionRates, UnchangedCellsStayAtTheLevel) {
   for (const double sessions : {0.0, 1.0, 6.0}) {
     EXPECT_LT(simulate_sessions({.session_per_run = sessions}, 2000, 7).false_in_any.value, 0.0167) << sessions;
   }
@@ -197,7 +197,7 @@ TEST(LiveAlertSimulation, ASecondRegressionBehindAnOpenAlertIsAnAlert) {
 
 // With 60 trials at an error rate of at most 1 %, more than three errors have a probability of 0.003. With 60 trials at
 // a power of at least 0.82, fewer than 39 are five standard deviations below the mean.
-TEST(DetectionRates, OfTheWholeProcedureAreThoseOfItsPlan) {
+TEST(DetectionRates, TheWholeProcedureHasTheRatesOfItsPlan) {
   DetectionScenario scenario{.noise = NoiseKind::ar1_06};
   const auto nothing = simulate_detection(scenario, 60, 1);
   EXPECT_LE(nothing.of_planned.named.value * 60, 3.5);
@@ -211,7 +211,7 @@ TEST(DetectionRates, OfTheWholeProcedureAreThoseOfItsPlan) {
   EXPECT_EQ(simulate_detection(scenario, 20, 1).refused.value, 1) << "before anything was tested";
 }
 
-TEST(Series, ShiftWhenTheyAreMeantTo) {
+TEST(Series, ShiftAtTheRequestedNight) {
   const SeriesPlan flat{.nights = 200, .first_shifted = 200};
   SeriesPlan stepped = flat;
   stepped.first_shifted = 150;
@@ -269,7 +269,7 @@ TEST(Selftest, SaysWhichGoalsAreMet) {
                         "aa,n,m,0.01,0,0.03,high_at_most,0.02,no\r\n"));
 }
 
-TEST(SeriesExportSimulation, WritesEverySeriesAndWhatTheScreenSaidOfIt) {
+TEST(SeriesExportSimulation, WritesEverySeriesAndItsScreens) {
   ScratchFolder scratch;
   EXPECT_EQ(export_series(scratch / "out", {.unchanged = 1, .shifted = 1, .seed = 1}), kNoiseKinds.size() * 5);
   std::ifstream values(scratch / "out/series.csv");

@@ -111,7 +111,7 @@ class Served {
 };
 
 // More clients than the server has threads.
-TEST(ServeDeadline, EndsRequestsThatDripAndAnswersTheOthers) {
+TEST(ServeDeadline, EndsSlowRequestsAndAnswersTheOthers) {
   const Served server(50);
   std::vector<std::unique_ptr<Client>> dripping;
   for (int i = 0; i < 40; ++i) {
@@ -126,7 +126,7 @@ TEST(ServeDeadline, EndsRequestsThatDripAndAnswersTheOthers) {
   EXPECT_THAT(server.answer(kOwnHost), StartsWith("HTTP/1.1 20"));
 }
 
-TEST(ServeDeadline, ARequestHasAnEnd) {
+TEST(ServeDeadline, ARequestHasALimitedSize) {
   const Served server(600'000);
   const Client client(server.port());
   EXPECT_TRUE(client.send("GET / HTTP/1.1\r\n" + kOwnHost));
@@ -160,7 +160,7 @@ TEST(ServeDeadline, OneHostHeaderThatIsThisMachineIsNeeded) {
 }
 
 // An answer that does not fit into the buffers of the sockets.
-TEST(ServeDeadline, EndsAnAnswerThatIsTakenInDrips) {
+TEST(ServeDeadline, EndsAnAnswerThatIsReceivedTooSlowly) {
   constexpr std::size_t kBytes = std::size_t{1} << 30;
   DeadlineServer server(std::chrono::milliseconds(50));
   std::promise<bool> end;

@@ -37,7 +37,7 @@ TEST(ServeGuards, AHostIsThisMachineByNumberOrByItsOwnName) {
   EXPECT_FALSE(is_own_host(":80", ""));
 }
 
-TEST(ServeGuards, AnOriginIsThePageOfTheVeryHost) {
+TEST(ServeGuards, AnOriginMustBeAPageOfTheSameHost) {
   EXPECT_TRUE(is_own_origin("http://127.0.0.1:8123", "127.0.0.1:8123"));
   for (const char* other : {"", "null", "http://127.0.0.1", "http://127.0.0.1:8124", "https://127.0.0.1:8123",
                             "http://127.0.0.1:8123.evil.example", "http://evil.example"}) {
@@ -46,7 +46,7 @@ TEST(ServeGuards, AnOriginIsThePageOfTheVeryHost) {
   EXPECT_FALSE(is_own_origin("http://", ""));
 }
 
-TEST(ServeGuards, TokensAreWholeAndNoTwoAreAlike) {
+TEST(ServeGuards, TokensAreCompleteAndUnique) {
   const auto token = new_token();
   EXPECT_EQ(token.size(), 32U);
   EXPECT_EQ(token.find_first_not_of("0123456789abcdef"), std::string::npos);

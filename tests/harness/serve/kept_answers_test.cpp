@@ -91,7 +91,7 @@ TEST_F(KeptAnswersTest, AreMadeOnceForEachState) {
   EXPECT_EQ(kept.get({.path = "/runs", .parameters = {{"limit", "3"}}}, "2", kLong).answer->page, "/runs 3");
 }
 
-TEST_F(KeptAnswersTest, AreMadeOnceForAllWhoWait) {
+TEST_F(KeptAnswersTest, AreMadeOnceForAllWaitingRequests) {
   auto kept = answers({.patience = kLong}, 2);
   site_.hold("/history");
   std::vector<std::future<std::string>> waiting;
@@ -103,7 +103,7 @@ TEST_F(KeptAnswersTest, AreMadeOnceForAllWhoWait) {
   for (auto& one : waiting) EXPECT_EQ(one.get(), "/history 1");
 }
 
-TEST_F(KeptAnswersTest, OfAnOlderStateAreGivenToWhoHasNoMorePatience) {
+TEST_F(KeptAnswersTest, TheOlderAnswerIsReturnedAfterTheWait) {
   auto kept = answers({.patience = std::chrono::milliseconds(0)});
   EXPECT_EQ(body(kept, "/history", "1"), "/history 1");
   site_.hold("/history");
@@ -120,7 +120,7 @@ TEST_F(KeptAnswersTest, OfAnOlderStateAreGivenToWhoHasNoMorePatience) {
   EXPECT_LE(site_.made("/history"), 3) << "each state once at most";
 }
 
-TEST_F(KeptAnswersTest, ThatNeverWereAreWaitedFor) {
+TEST_F(KeptAnswersTest, TheFirstAnswerIsWaitedFor) {
   auto kept = answers({.patience = std::chrono::milliseconds(0)});
   site_.hold("/report");
   auto first = std::async(std::launch::async, [&] { return body(kept, "/report", "1"); });
@@ -129,7 +129,7 @@ TEST_F(KeptAnswersTest, ThatNeverWereAreWaitedFor) {
   EXPECT_EQ(first.get(), "/report 1");
 }
 
-TEST_F(KeptAnswersTest, ThatNeverWereAreMadeForWhoComesLater) {
+TEST_F(KeptAnswersTest, AFirstAnswerThatTakesTooLongIsMadeForTheNextRequest) {
   auto kept = answers({.patience = std::chrono::milliseconds(0)});
   site_.hold("/report");
   EXPECT_EQ(kept.get({.path = "/report"}, "1", kAtOnce).answer, nullptr);
@@ -140,7 +140,7 @@ TEST_F(KeptAnswersTest, ThatNeverWereAreMadeForWhoComesLater) {
   EXPECT_EQ(kept.get({.path = "/report"}, "1", kAtOnce).answer->page, "/report 1");
 }
 
-TEST_F(KeptAnswersTest, ThatNobodyWaitsForAnyMoreAreNotMade) {
+TEST_F(KeptAnswersTest, AnswersThatNobodyWaitsForAreNotMade) {
   auto kept = answers({.patience = kAtOnce, .interest = kAtOnce});
   site_.hold("/a");
   auto slow = std::async(std::launch::async, [&] { return body(kept, "/a", "1"); });
@@ -155,7 +155,7 @@ TEST_F(KeptAnswersTest, ThatNobodyWaitsForAnyMoreAreNotMade) {
   EXPECT_EQ(site_.made("/left"), 0);
 }
 
-TEST_F(KeptAnswersTest, OfOtherPagesDoNotWaitForASlowOne) {
+TEST_F(KeptAnswersTest, OtherPagesDoNotWaitForASlowOne) {
   auto kept = answers({.patience = kLong}, 2);
   site_.hold("/history");
   auto slow = std::async(std::launch::async, [&] { return body(kept, "/history", "1"); });
@@ -165,7 +165,7 @@ TEST_F(KeptAnswersTest, OfOtherPagesDoNotWaitForASlowOne) {
   EXPECT_EQ(slow.get(), "/history 1");
 }
 
-TEST_F(KeptAnswersTest, ArePreparedForWhoWillAsk) {
+TEST_F(KeptAnswersTest, ArePreparedBeforeTheFirstRequest) {
   auto kept = answers({.patience = kLong});
   kept.prepare({.path = "/history"}, "1");
   kept.prepare({.path = "/history"}, "1");
@@ -173,7 +173,7 @@ TEST_F(KeptAnswersTest, ArePreparedForWhoWillAsk) {
   EXPECT_EQ(body(kept, "/history", "1"), "/history 1");
 }
 
-TEST_F(KeptAnswersTest, ThatSomebodyAsksForAreMadeBeforeThoseToPrepare) {
+TEST_F(KeptAnswersTest, RequestedAnswersComeBeforePreparedOnes) {
   auto kept = answers({.patience = kLong}, 2);
   site_.hold("/history");
   kept.prepare({.path = "/history"}, "1");
@@ -187,7 +187,7 @@ TEST_F(KeptAnswersTest, ThatSomebodyAsksForAreMadeBeforeThoseToPrepare) {
   EXPECT_EQ(body(kept, "/report", "1"), "/report 1");
 }
 
-TEST_F(KeptAnswersTest, ThatFailAreSaidAndTriedAgain) {
+TEST_F(KeptAnswersTest, FailuresAreReportedAndTriedAgain) {
   auto kept = answers({.patience = kLong});
   site_.breaks("/runs");
   EXPECT_THROW(body(kept, "/runs", "1"), std::runtime_error);
@@ -196,7 +196,7 @@ TEST_F(KeptAnswersTest, ThatFailAreSaidAndTriedAgain) {
   EXPECT_EQ(body(kept, "/runs", "1"), "/runs 3");
 }
 
-TEST_F(KeptAnswersTest, ThatNobodyAskedForLongestGo) {
+TEST_F(KeptAnswersTest, TheLeastRecentlyRequestedAnswersAreDropped) {
   auto kept = answers({.patience = kLong, .most = 2});
   body(kept, "/a", "1");
   body(kept, "/b", "1");
@@ -207,7 +207,7 @@ TEST_F(KeptAnswersTest, ThatNobodyAskedForLongestGo) {
 }
 
 // Jobs end with the last request for them, and no other request waits for them.
-TEST_F(KeptAnswersTest, EndWhileSomethingWaitsToBeMade) {
+TEST_F(KeptAnswersTest, DestructionDoesNotWaitForQueuedAnswers) {
   {
     auto kept = answers({.patience = kLong});
     site_.hold("/a");

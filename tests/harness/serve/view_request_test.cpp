@@ -6,7 +6,7 @@
 namespace perfbench::harness {
 namespace {
 
-TEST(ViewRequest, HasWhatPeopleAndBrowsersWriteInAnAddress) {
+TEST(ViewRequest, ParsesAddressesOfUsersAndBrowsers) {
   const ViewRequest state{.path = "/runs", .parameters = {{"where", "state=ok"}}};
   EXPECT_EQ(view_request("/runs?where=state=ok"), state);
   EXPECT_EQ(view_request("/runs?where=state%3Dok"), state);
@@ -19,7 +19,7 @@ TEST(ViewRequest, HasWhatPeopleAndBrowsersWriteInAnAddress) {
             (ViewRequest{.path = "/a b+c", .parameters = {{"x y", "1+1 &"}, {"", "v"}}}));
 }
 
-TEST(ViewRequest, OfBrokenEncodingIsAsItStands) {
+TEST(ViewRequest, BrokenEncodingIsTakenLiterally) {
   EXPECT_EQ(view_request("/runs?where=%"), (ViewRequest{.path = "/runs", .parameters = {{"where", "%"}}}));
   EXPECT_EQ(view_request("/runs?where=%zz%00"),
             (ViewRequest{.path = "/runs", .parameters = {{"where", std::string("%zz\0", 4)}}}));

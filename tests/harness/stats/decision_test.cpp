@@ -40,14 +40,14 @@ TEST(SignFlipTest, CountsTheFlipsAtLeastAsExtreme) {
   EXPECT_DOUBLE_EQ(sign_flip_p({-1, 2}), 1.0);
 }
 
-TEST(SmallestP, IsWhatTheMostExtremeSampleGives) {
+TEST(SmallestP, EqualsThePOfTheMostExtremeSample) {
   EXPECT_DOUBLE_EQ(smallest_p(5, 5), 2.0 / 252);
   EXPECT_DOUBLE_EQ(smallest_p(4, 4), 2.0 / 70);
   EXPECT_DOUBLE_EQ(smallest_p(5, 5), permutation_p({1, 1, 1, 1, 1}, {2, 2, 2, 2, 2}));
   EXPECT_DOUBLE_EQ(smallest_p_against_constant(8), 2.0 / 256);
 }
 
-TEST(Decision, OfSingleRunsIsInconclusiveHoweverLargeTheRatio) {
+TEST(Decision, SingleRunsAreInconclusiveHoweverLargeTheRatio) {
   const auto d = decide(sample({2.0}), sample({1.0}), {});
   EXPECT_EQ(d.verdict, Verdict::inconclusive);
   EXPECT_EQ(d.reason, VerdictReason::too_few_runs);
@@ -57,7 +57,7 @@ TEST(Decision, OfSingleRunsIsInconclusiveHoweverLargeTheRatio) {
 }
 
 // For example an accuracy. Times and sizes are never 0.
-TEST(Decision, ZeroHasNoRatioAndIsANumber) {
+TEST(Decision, ZeroHasNoRatioButIsAValidNumber) {
   const DecisionRule more_is_better{.direction = spec::Direction::higher_is_better};
   const auto some = sample(std::vector<double>(6, 0.5));
   const auto none = sample(std::vector<double>(6, 0.0));
@@ -69,7 +69,7 @@ TEST(Decision, ZeroHasNoRatioAndIsANumber) {
   EXPECT_EQ(decide(sample({0.0, 0.5}), some, more_is_better).reason, VerdictReason::no_measurement);
 }
 
-TEST(Decision, OfFourAgainstFourCannotReachTheLevel) {
+TEST(Decision, FourAgainstFourCannotReachTheLevel) {
   const auto d = decide(sample({2, 2.01, 2.02, 2.03}), sample({1, 1.01, 1.02, 1.03}), {});
   EXPECT_EQ(d.reason, VerdictReason::too_few_runs);
   EXPECT_TRUE(d.ratio_95) << "an interval is shown all the same";
@@ -97,7 +97,7 @@ TEST(Decision, CallsEqualSidesTheSameOnlyWhenTheyAreTightEnough) {
 
 // Five runs a side with a deviation of 0.8 % detect 2.15 % (t quantiles 3.36 + 0.89, times 0.0079 sqrt(2 / 5)), six
 // detect 1.9 %.
-TEST(Decision, SaysHowManyRepeatsWouldTellTheMargin) {
+TEST(Decision, SaysHowManyRepeatsWouldDetectTheMargin) {
   Sample slower;
   Sample usual;
   for (const double x : {-0.010, -0.005, 0.0, 0.005, 0.010}) {
@@ -113,7 +113,7 @@ TEST(Decision, SaysHowManyRepeatsWouldTellTheMargin) {
   EXPECT_THAT(wild.detail, testing::Not(HasSubstr("--repeats"))) << "no number of repeats that is used would";
 }
 
-TEST(DecideExact, OfWhatIsCountedNeedsOneRunASideAndNoTest) {
+TEST(DecideExact, ACountNeedsOneRunASideAndNoTest) {
   const DecisionRule memory{.margin_fraction = 0.01};
   const auto decided = [&](const std::vector<double>& current, const std::vector<double>& baseline) {
     return decide_exact(current, baseline, memory, exactness_of(spec::MetricNoise::counted));
@@ -126,7 +126,7 @@ TEST(DecideExact, OfWhatIsCountedNeedsOneRunASideAndNoTest) {
 }
 
 // One run of each side cannot show that a loss repeats, and with other libraries rounding may differ.
-TEST(DecideExact, OfALossNeedsTwoRunsASideThatRepeatUnlessItIsTheSame) {
+TEST(DecideExact, ADifferentLossNeedsTwoRunsASideThatRepeat) {
   const DecisionRule loss{.margin_fraction = 0.002};
   const auto decided = [&](const std::vector<double>& current, const std::vector<double>& baseline,
                            Exactness exactness = exactness_of(spec::MetricNoise::exact)) {
@@ -141,7 +141,7 @@ TEST(DecideExact, OfALossNeedsTwoRunsASideThatRepeatUnlessItIsTheSame) {
   EXPECT_EQ(decided({2.5}, {2.5}, Exactness::doubted)->verdict, Verdict::same);
 }
 
-TEST(Decision, OfCountsWithoutAnySpreadStillDecides) {
+TEST(Decision, CountsWithoutAnySpreadAreDecided) {
   const std::vector<double> bytes(5, 1e9);
   EXPECT_EQ(decide(sample(bytes), sample(bytes), {}).verdict, Verdict::same);
   EXPECT_EQ(decide(sample(std::vector<double>(5, 1.1e9)), sample(bytes), {}).verdict, Verdict::regressed);
@@ -160,7 +160,7 @@ TEST(Decision, SaysHowManyRunsWereLeftOut) {
   EXPECT_THAT(decide(current, sample({1.0}), {}).detail, HasSubstr("3 left out because the noise probe moved"));
 }
 
-TEST(Decision, OfNoisyRunsAloneShowsARatioAndConcludesNothing) {
+TEST(Decision, NoisyRunsAloneShowARatioAndConcludeNothing) {
   const Sample noisy{.values = {}, .noisy = {2, 2, 2, 2, 2, 2, 2, 2}};
   for (const auto& d :
        {decide(noisy, sample(std::vector<double>(8, 1.0)), {}), decide_against_constant(noisy, 1, {})}) {

@@ -26,7 +26,7 @@ PilotPair pilot_pair(double deviation, double shift, std::uint64_t seed, std::si
 }
 
 // 80 medians of five: the relative error of their deviation is 1 / sqrt(2 * 78), 8 %; three of those are 24 %.
-TEST(Pilot, TellsTheDeviationOfATurnAndWhatStartsAndTurnsCost) {
+TEST(Pilot, EstimatesTheDeviationOfATurnAndTheCostOfStartsAndTurns) {
   const auto pilot = read_pilot({pilot_pair(0.05, 0, 1), pilot_pair(0.05, 0, 2)});
   ASSERT_TRUE(pilot);
   EXPECT_NEAR(pilot->turn_deviation, 0.05, 0.012);
@@ -36,7 +36,7 @@ TEST(Pilot, TellsTheDeviationOfATurnAndWhatStartsAndTurnsCost) {
 }
 
 // The difference of the two runs, including that of a change, is the centre of each pair.
-TEST(Pilot, TakesADifferenceOfTheSidesForNoNoise) {
+TEST(Pilot, ADifferenceOfTheSidesIsNotNoise) {
   const auto pilot = read_pilot({pilot_pair(0.05, 0.3, 1), pilot_pair(0.05, -0.3, 2)});
   EXPECT_NEAR(pilot->turn_deviation, 0.05, 0.012);
 }
@@ -52,7 +52,7 @@ TEST(Pilot, SeesNoiseThatLastsForSomeTurns) {
   EXPECT_NEAR(read_pilot({disturbed, disturbed})->turn_deviation, 0.1 / 0.5355, 0.01);
 }
 
-TEST(Pilot, OfRunsThatDidNotTakeTurnsIsNone) {
+TEST(Pilot, RunsThatDidNotTakeTurnsHaveNone) {
   auto uneven = pilot_pair(0.05, 0, 1);
   uneven.b_step_s.pop_back();
   EXPECT_FALSE(read_pilot({uneven, pilot_pair(0.05, 0, 2)}));
@@ -65,7 +65,7 @@ Pilot quiet(double turn_deviation, double start_s = 3, double turn_s = 0.2) {
 
 // By hand for 12 pairs: t(11; 0.995) = 3.1058 and t(11; 0.8) = 0.8755; 0.75 * log(1.02) / 3.9813 = 0.0037304. 12 *
 // 0.0037304^2 = 1.6700e-4, less 0.0047^2 = 2.209e-5 leaves 1.4491e-4; pi / 2 * 0.1^2 / 1.4491e-4 = 108.4.
-TEST(DetectionPlan, HasTheTurnsThatTheFormulaAsksFor) {
+TEST(DetectionPlan, HasTheTurnsThatTheFormulaRequires) {
   const auto plan = plan_detection({quiet(0.1, 1e6)}, 0.02);
   EXPECT_EQ(plan.pairs, 12U) << "as few starts as may be, where they cost all";
   EXPECT_THAT(plan.turns, ElementsAre(109U));
@@ -77,7 +77,7 @@ TEST(DetectionPlan, TakesMorePairsWhereTheyCostLittle) {
   EXPECT_EQ(plan_detection({quiet(0.001)}, 0.02).pairs, 12U);
 }
 
-TEST(DetectionPlan, OfALargerDifferenceCostsLess) {
+TEST(DetectionPlan, ALargerDifferenceCostsLess) {
   const auto small = plan_detection({quiet(0.1)}, 0.02);
   const auto large = plan_detection({quiet(0.1)}, 0.05);
   EXPECT_LT(large.cost_s[0], small.cost_s[0]);

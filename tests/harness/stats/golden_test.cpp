@@ -34,7 +34,7 @@ const Json& golden() {
   return json;
 }
 
-TEST(GoldenStatistics, OfPairs) {
+TEST(GoldenStatistics, Pairs) {
   for (const auto& expected : golden()["pairs"]) {
     const auto a = expected["a"].get<Values>();
     const auto b = expected["b"].get<Values>();
@@ -59,7 +59,7 @@ TEST(GoldenStatistics, OfPairs) {
   }
 }
 
-TEST(GoldenStatistics, OfTwoSides) {
+TEST(GoldenStatistics, TwoSides) {
   for (const auto& expected : golden()["sides"]) {
     const auto found = decide({.values = expected["current"].get<Values>()},
                               {.values = expected["baseline"].get<Values>()}, {.margin_fraction = 1e-9});
@@ -82,7 +82,7 @@ std::vector<SessionLevel> levels_of(const Json& expected) {
   return out;
 }
 
-TEST(GoldenStatistics, OfSidesOfSeveralSessions) {
+TEST(GoldenStatistics, SidesWithSeveralSessions) {
   for (const auto& expected : golden()["sessions"]) {
     const auto side = [&](const std::string& name) {
       return Sample{.values = expected[name].get<Values>(),
@@ -97,7 +97,7 @@ TEST(GoldenStatistics, OfSidesOfSeveralSessions) {
   }
 }
 
-TEST(GoldenStatistics, OfShifts) {
+TEST(GoldenStatistics, Shifts) {
   for (const auto& expected : golden()["shifts"]) {
     const auto found = largest_shift(expected["logs"].get<Values>(), {});
     ASSERT_TRUE(found);
@@ -107,7 +107,7 @@ TEST(GoldenStatistics, OfShifts) {
   }
 }
 
-TEST(GoldenStatistics, OfManyTestsAndOfRates) {
+TEST(GoldenStatistics, ManyTestsAndRates) {
   const auto adjusted = benjamini_hochberg(golden()["p"].get<Values>());
   for (std::size_t i = 0; i < adjusted.size(); ++i) expect_close(adjusted[i], golden()["benjamini_hochberg"][i], "q");
   for (const auto& w : golden()["wilson"]) {
@@ -117,7 +117,7 @@ TEST(GoldenStatistics, OfManyTestsAndOfRates) {
   }
 }
 
-TEST(GoldenStatistics, OfOrder) {
+TEST(GoldenStatistics, OrderStatistics) {
   const auto values = golden()["values"].get<Values>();
   expect_close(median(values), golden()["median"], "median");
   for (const auto& q : golden()["quantiles"]) expect_close(quantile(values, q[0].get<double>()), q[1], "quantile");

@@ -74,7 +74,7 @@ TEST(PairedDecision, CannotNameADifferenceAtFourPairsHoweverLarge) {
   EXPECT_FALSE(d.decision.p);
 }
 
-TEST(PairedDecision, StopsAtFourPairsWhenTheyAreSurelyTheSame) {
+TEST(PairedDecision, StopsAtFourPairsWhenTheSidesAreClearlyTheSame) {
   const auto d = decide_pairs(pairs_of({0.001, -0.001, 0.0005, -0.0005}), {});
   EXPECT_EQ(d.decision.verdict, Verdict::same);
   EXPECT_TRUE(d.final);
@@ -132,7 +132,7 @@ TEST(PairedDecision, WithoutAnyVariationStillDecides) {
   EXPECT_EQ(decide_pairs(pairs_of(std::vector<double>(8, 0.1)), {}).decision.verdict, Verdict::regressed);
 }
 
-TEST(PairedDecision, HoldsTheTTestToTheSignFlipTest) {
+TEST(PairedDecision, TheSignFlipTestMustAgreeWithTheTTest) {
   // One of eight pairs points the other way, by a tiny amount: t is large (p far below 0.01), but two of 256 flips are
   // as extreme.
   const std::vector<double> d{0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, -0.00001};
@@ -184,7 +184,7 @@ TEST(PairedDecisionSimulation, FindsAShiftOfTwoDeviationsInEightPairsFourTimesIn
   EXPECT_GE(found, 1545);
 }
 
-TEST(PairedDecision, SpendsItsLevelsOverTheLooksAndNoMore) {
+TEST(PairedDecision, SpendsExactlyItsLevelOverTheLooks) {
   const auto levels = look_levels({});
   ASSERT_EQ(levels.size(), 3U);
   EXPECT_EQ(levels[0].difference, 0) << "four pairs cannot pass the sign-flip test";
@@ -195,7 +195,7 @@ TEST(PairedDecision, SpendsItsLevelsOverTheLooksAndNoMore) {
   EXPECT_NEAR(look_levels({.looks = {8}})[0].equivalence, 0.05, 1e-12);
 }
 
-TEST(PairedDecision, SaysWhatItCouldHaveFoundAndHowManyPairsTheMarginTakes) {
+TEST(PairedDecision, ReportsTheDetectableEffectAndThePairsThatTheMarginNeeds) {
   // sd of d is 0.01 * sqrt(8 / 7) = 0.010690; (t(7; 0.995) + t(7; 0.8)) / sqrt(8) * sd = (3.4995 + 0.8960) * 0.0037796.
   const auto eight = pairs_of({0.01, -0.01, 0.01, -0.01, 0.01, -0.01, 0.01, -0.01});
   const PairedRule rule{.margin_fraction = 0.005, .looks = {8}};
@@ -209,7 +209,7 @@ TEST(PairedDecision, SaysWhatItCouldHaveFoundAndHowManyPairsTheMarginTakes) {
   EXPECT_FALSE(decide_pairs(pairs_of(kSlowerPairs), {}).pairs_needed);
 }
 
-TEST(PairedDecision, RefusesWhatIsNoPairAndNoRule) {
+TEST(PairedDecision, RefusesInvalidPairsAndRules) {
   EXPECT_THROW(decide_pairs({{.a = 0, .b = 1}}, {}), std::invalid_argument);
   EXPECT_THROW(decide_pairs({{.a = 1, .b = -1}}, {}), std::invalid_argument);
   EXPECT_THROW(decide_pairs({}, {.looks = {8, 4}}), std::invalid_argument);
@@ -217,7 +217,7 @@ TEST(PairedDecision, RefusesWhatIsNoPairAndNoRule) {
   EXPECT_THROW(decide_pairs({}, {.direction = spec::Direction::neutral}), std::invalid_argument);
 }
 
-TEST(FalseDiscoveries, TakeBackWhatDoesNotSurviveAmongAll) {
+TEST(FalseDiscoveries, DecisionsThatDoNotSurviveAmongAllAreTakenBack) {
   const auto strong = decide_pairs(pairs_of(kSlowerPairs), {});
   auto weak_pairs = kSlowerPairs;
   for (std::size_t i = 0; i < weak_pairs.size(); i += 2) weak_pairs[i] += 0.14;

@@ -55,7 +55,7 @@ TEST(MedianBound, IsTheRankThatBoundsTheMedianWithoutADistribution) {
 }
 
 // By SciPy (scipy.stats.fisher_exact).
-TEST(FisherExact, IsThatOfAnotherProgram) {
+TEST(FisherExact, AgreesWithSciPy) {
   EXPECT_NEAR(fisher_exact_p(0, 6, 6, 6), 0.0021645021645021645, 1e-12);
   EXPECT_NEAR(fisher_exact_p(1, 10, 7, 9), 0.005477494641581329, 1e-12);
   EXPECT_NEAR(fisher_exact_p(3, 12, 5, 8), 0.1674684448678257, 1e-12);

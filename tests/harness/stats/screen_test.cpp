@@ -38,7 +38,7 @@ TEST(ScreenSimulation, FindsALargeShiftOnItsFirstNight) {
   }
 }
 
-TEST(Screen, OfANightAloneAsksForMoreThanTheSeriesDidBefore) {
+TEST(Screen, ANightAloneMustExceedAllPreviousSteps) {
   auto spiky = gaussian(80, 2);
   for (std::size_t i = 5; i < 80; i += 15) spiky[i] += 0.1;
   EXPECT_FALSE(screen(shifted(spiky, 79, 0.08))) << "what this series does by itself";
@@ -52,7 +52,7 @@ TEST(Screen, OfANightAloneAsksForMoreThanTheSeriesDidBefore) {
 
 // A night exceeds the largest of 119 nights once in 120 nights. With 59 nights that would happen twice as often, so the
 // limit is 1.19 times as high.
-TEST(Screen, OfARecordAsksForLessTheMoreNightsAreKnown) {
+TEST(Screen, ARecordNeedsLessTheMoreNightsAreKnown) {
   auto spiky = gaussian(134, 2);
   for (std::size_t i = 3; i < 134; i += 10) spiky[i] = 3.1;
   spiky.back() = 3.11;
@@ -92,7 +92,7 @@ TEST(ScreenSimulation, DatesALargeShiftToItsNight) {
 }
 
 // Twelve nights were faster by ten deviations, and the newest is not.
-TEST(Screen, SaysNothingOfAShiftThatIsOver) {
+TEST(Screen, IgnoresAShiftThatIsOver) {
   auto logs = gaussian(80, 2);
   for (std::size_t i = 67; i < 79; ++i) logs[i] -= 0.1;
   EXPECT_TRUE(screen({logs.begin(), logs.end() - 1}));
@@ -100,7 +100,7 @@ TEST(Screen, SaysNothingOfAShiftThatIsOver) {
 }
 
 // Going half of the way back is not a return, and neither is one ordinary night after a small shift.
-TEST(Screen, AShiftThatIsNotWhollyOverIsSaid) {
+TEST(Screen, ReportsAShiftThatIsNotFullyOver) {
   auto logs = gaussian(80, 2);
   for (std::size_t i = 67; i < 80; ++i) logs[i] -= i == 79 ? 0.06 : 0.1;
   EXPECT_TRUE(screen(logs));
@@ -122,7 +122,7 @@ TEST(Screen, NeedsTwelveNightsBeforeAShift) {
   EXPECT_FALSE(screen({}));
 }
 
-TEST(Screen, OfASeriesThatRepeatsExactlyFindsWhatMattersAndNoDust) {
+TEST(Screen, FindsOnlyShiftsThatMatterInASeriesThatRepeatsExactly) {
   const std::vector<double> bytes(60, 20.0);
   EXPECT_FALSE(screen(bytes));
   EXPECT_FALSE(screen(shifted(bytes, 59, 0.0003)));
@@ -139,7 +139,7 @@ TEST(Screen, IsNotMovedByAnOldSpike) {
   EXPECT_FALSE(screen(logs));
 }
 
-TEST(Screen, HoldsAWanderingSeriesToItsOwnScale) {
+TEST(Screen, JudgesAWanderingSeriesByItsOwnScale) {
   std::mt19937_64 engine(6);
   std::normal_distribution<double> noise(0.0, 0.01);
   std::vector<double> logs{0.0};
@@ -154,7 +154,7 @@ TEST(Screen, HoldsAWanderingSeriesToItsOwnScale) {
   EXPECT_TRUE(screen(white));
 }
 
-TEST(Screen, AnswersTheSameForTheSameNights) {
+TEST(Screen, IsDeterministic) {
   const auto logs = shifted(gaussian(100, 8), 95, 0.025);
   const auto a = screen(logs);
   const auto b = screen(logs);
@@ -164,7 +164,7 @@ TEST(Screen, AnswersTheSameForTheSameNights) {
 
 // 8 unchanged series of a year with 2 expected screens each: 16 in all, and in 99.9 % of cases at most 16 + 3.1 *
 // sqrt(16) + the clustering of screens (a third).
-TEST(ScreenSimulation, OfUnchangedSeriesMeetsItsThresholdAboutTwiceAYear) {
+TEST(ScreenSimulation, UnchangedSeriesMeetTheThresholdAboutTwiceAYear) {
   int screens = 0;
   for (unsigned series = 0; series < 8; ++series) {
     const auto logs = gaussian(40 + 365, 100 + series);

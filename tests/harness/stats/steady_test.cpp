@@ -65,7 +65,7 @@ TEST(WarmUpRule, SaysThatARunNeverBecameSteady) {
   EXPECT_EQ(found.steadiness, Steadiness::still_changing);
 }
 
-TEST(WarmUpRule, OfAVeryShortRunTakesWhatThereIs) {
+TEST(WarmUpRule, UsesAllStepsOfAVeryShortRun) {
   EXPECT_EQ(find_steady_steps({}).count, 0U);
   EXPECT_EQ(find_steady_steps({1.0}).count, 1U);
   const auto three = find_steady_steps({1.0, 0.5, 0.5});
@@ -73,15 +73,15 @@ TEST(WarmUpRule, OfAVeryShortRunTakesWhatThereIs) {
   EXPECT_EQ(three.steadiness, Steadiness::short_run);
 }
 
-TEST(Probe, ThatStoodStillHasASmallSpread) {
+TEST(Probe, ASteadyProbeHasASmallSpread) {
   EXPECT_LT(*probe_spread_fraction({1.00, 1.01, 1.02, 1.00, 1.01}), most_probe_spread(spec::Device::cpu));
 }
 
-TEST(Probe, ThatDoubledForAThirdOfTheRunHasMoved) {
+TEST(Probe, AProbeThatDoubledForAThirdOfTheRunHasMoved) {
   EXPECT_GT(*probe_spread_fraction({1.0, 1.0, 2.0, 1.0, 2.0, 1.0}), most_probe_spread(spec::Device::cuda));
 }
 
-TEST(Probe, OfTooFewSamplesOrWithoutAProbeSaysNothing) {
+TEST(Probe, TooFewSamplesHaveNoSpread) {
   EXPECT_FALSE(probe_spread_fraction({1.0, 2.0}));
   EXPECT_FALSE(probe_spread_fraction({0.0, 0.0, 0.0}));
 }
@@ -131,7 +131,7 @@ TEST(RunMetrics, AStepTakesAsLongAsItsSlowestRank) {
 
 // The first step is warm-up. Three of the nine others take 300 ms: 1.5 s for nine steps, which the median does not
 // show.
-TEST(RunMetrics, AStallInEveryThirdStepIsInTheMeanAndInWhatIsMadeOfIt) {
+TEST(RunMetrics, AStallInEveryThirdStepAffectsTheMeanAndItsRates) {
   spec::RunSpec run;
   run.global_batch = 4;
   const auto metrics = run_metrics(run, steps_of(0, {900, 100, 100, 300, 100, 100, 300, 100, 100, 300}), std::nullopt);
@@ -142,7 +142,7 @@ TEST(RunMetrics, AStallInEveryThirdStepIsInTheMeanAndInWhatIsMadeOfIt) {
 }
 
 // At its power cap a GPU's clock depends on the steps; before them it depends only on the machine.
-TEST(RunMetrics, TheMachinesSpeedIsTheMedianProbeAndOfAGpuTheLeast) {
+TEST(RunMetrics, TheMachinesSpeedIsTheMedianProbeAndOnAGpuTheSmallest) {
   auto steps = steps_of(0, {900, 100, 100, 100, 100, 100});
   const auto second = steps_of(1, {900, 100, 100, 100, 100, 100});  // with the slower machine
   steps.insert(steps.end(), second.begin(), second.end());
@@ -154,7 +154,7 @@ TEST(RunMetrics, TheMachinesSpeedIsTheMedianProbeAndOfAGpuTheLeast) {
 }
 
 // Steps 4 to 6, two of which were traced and one was recorded again for them.
-TEST(RunMetrics, OfAProfiledRunAreThoseOfItsOtherSteps) {
+TEST(RunMetrics, AProfiledRunUsesOnlyItsOtherSteps) {
   const std::vector<std::int64_t> others{900, 140, 130, 110, 100, 120, 110, 105};
   auto profiled = steps_of(0, {900, 140, 130, 110, 700, 800, 800, 100, 120, 110, 105});
   for (std::size_t i = 4; i < 7; ++i) profiled[i].traced = 1;
@@ -206,7 +206,7 @@ TEST(RunMetrics, AreAllInTheCatalog) {
 }
 
 // The mean of the waiting times of the stages, 30 and 10 ms of 100.
-TEST(RunMetrics, OfAPipelineHaveItsBubble) {
+TEST(RunMetrics, APipelineHasItsBubble) {
   auto steps = steps_of(0, {100, 100, 100, 100});
   const auto second = steps_of(1, {100, 100, 100, 100});
   for (auto& step : steps) step.bubble_ns = 30'000'000;
@@ -228,7 +228,7 @@ TEST(RunMetrics, OfAPipelineHaveItsBubble) {
 }
 
 // 4 sequences of 8 tokens with two choices in layers 0, 2 and 4: 192 choices a step.
-TEST(RunMetrics, OfExpertsSayWhatBecameOfTheirTokens) {
+TEST(RunMetrics, ExpertsReportTheFateOfTheirTokens) {
   auto steps = steps_of(0, {500, 100, 100, 100});
   for (auto& step : steps) {
     step.balance_loss = 3.5 + static_cast<double>(step.step);
@@ -255,7 +255,7 @@ TEST(RunMetrics, OfExpertsSayWhatBecameOfTheirTokens) {
     EXPECT_TRUE(spec::find_metric(name)) << name;
 }
 
-TEST(RunMetrics, OfDocumentsSayHowManyTokensAreNoPadding) {
+TEST(RunMetrics, DocumentsReportHowManyTokensAreNotPadding) {
   auto steps = steps_of(0, {500, 100, 100, 100});
   for (auto& step : steps) step.tokens = 1000;
   steps[0].padding_tokens = 400;  // warm-up counts too
@@ -275,7 +275,7 @@ TEST(RunMetrics, OfDocumentsSayHowManyTokensAreNoPadding) {
   EXPECT_TRUE(has_any());
 }
 
-TEST(RunMetrics, SayWhatAnEvaluationFound) {
+TEST(RunMetrics, IncludeTheResultsOfAnEvaluation) {
   const auto steps = steps_of(0, {500, 100, 100, 100});
   spec::RunSummary summary;
   const auto evaluated = [&] {

@@ -18,14 +18,14 @@ std::vector<double> noisy_steps(std::size_t count, double growth, double deviati
 }
 
 // Near its middle 1.02^i rises by the factor ln 1.02 a step: over 19 intervals 0.376.
-TEST(Trend, OfStepsThatGrowByTwoPercentEachIsSeen) {
+TEST(Trend, IsFoundInStepsThatGrowByTwoPercentEach) {
   EXPECT_NEAR(*trend_fraction(noisy_steps(20, 0.02, 0.0, 1)), 0.38, 0.02);
   EXPECT_NEAR(*trend_fraction(noisy_steps(20, 0.02, 0.02, 1)), 0.38, 0.06);
   EXPECT_LT(*trend_fraction(noisy_steps(20, -0.02, 0.0, 1)), -0.3) << "of those that become quicker, too";
 }
 
 // 0.01 each; the tolerance of four standard deviations for 500 is 4 * sqrt(500 * 0.01 * 0.99) = 9.
-TEST(Trend, OfNoiseAloneIsZeroButOnceInAHundredRuns) {
+TEST(Trend, NoiseAloneHasATrendOnceInAHundredRuns) {
   int found = 0;
   for (std::uint64_t seed = 1; seed <= 500; ++seed) found += *trend_fraction(noisy_steps(20, 0, 0.1, seed)) != 0;
   EXPECT_LE(found, 5 + 9);
@@ -37,16 +37,16 @@ TEST(Trend, IsNotMadeByAFewStalls) {
   EXPECT_EQ(*trend_fraction(steps), 0);
 }
 
-TEST(Trend, OfALongRunIsThatOfItsPieces) {
+TEST(Trend, ALongRunHasTheTrendOfItsPieces) {
   EXPECT_NEAR(*trend_fraction(noisy_steps(5000, 0.0001, 0.05, 3)), 0.5, 0.03);  // 4999 ln 1.0001
 }
 
-TEST(Trend, OfFewStepsSaysNothing) {
+TEST(Trend, FewStepsHaveNoTrend) {
   EXPECT_FALSE(trend_fraction(noisy_steps(7, 0.1, 0, 1)));
   EXPECT_FALSE(trend_fraction(std::vector<double>(20, 0.0)));
 }
 
-TEST(TrendText, IsOfTheMedianRunAndOfTrendsAboveFivePercent) {
+TEST(TrendText, DescribesTheMedianRunAndTrendsAboveFivePercent) {
   EXPECT_EQ(trend_text({0.32, 0.0, 0.3}), "its steps became 30.0 % slower during a run");
   EXPECT_EQ(trend_text({-0.2}), "its steps became 20.0 % quicker during a run");
   EXPECT_EQ(trend_text({0.05, 0.04}), "");

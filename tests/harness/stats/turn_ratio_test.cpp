@@ -20,13 +20,13 @@ TEST(TurnRatio, IsTheMedianOfTheTurnsAfterTheWarmUpOfBoth) {
 
 // The machine becomes slower by half in the middle, and b is 10 % slower: the runs' own medians fall on either side of
 // the change or between, depending on which run has one slow step more.
-TEST(TurnRatio, DoesNotSeeWhatBothSee) {
+TEST(TurnRatio, IgnoresDisturbancesOfBothSides) {
   const auto ratio = median_log_ratio({1, 1, 1, 1, 1.5, 1.5, 1.5}, {1.1, 1.1, 1.1, 1.65, 1.65, 1.65, 1.65});
   ASSERT_TRUE(ratio.has_value());
   EXPECT_NEAR(*ratio, std::log(1.1), 1e-12);
 }
 
-TEST(TurnRatio, IsNoneOfRunsThatDoNotFitTogether) {
+TEST(TurnRatio, RunsThatDoNotMatchHaveNone) {
   EXPECT_FALSE(median_log_ratio({}, {}).has_value());
   EXPECT_FALSE(median_log_ratio({1, 1, 1}, {1, 1}).has_value());
   EXPECT_FALSE(median_log_ratio({1, 1, 0}, {1, 1, 1}).has_value()) << "a clock that stood still";
@@ -52,7 +52,7 @@ std::vector<double> steps_after(FirstInTurn side, double step_s, double after_ot
   return out;
 }
 
-TEST(OrderEffect, IsWhatOneSideLeavesBehindAndTheOtherDoesNot) {
+TEST(OrderEffect, ShowsWhatOnlyOneSideLeavesBehind) {
   const auto a = steps_after(FirstInTurn::a, 1, 0.02);
   const auto slowed = order_log_effect(a, steps_after(FirstInTurn::b, 3, 0.07), drawn_order());
   ASSERT_TRUE(slowed.has_value());
@@ -62,7 +62,7 @@ TEST(OrderEffect, IsWhatOneSideLeavesBehindAndTheOtherDoesNot) {
   EXPECT_NEAR(*alike, 0, 1e-12) << "caches that are cold for both";
 }
 
-TEST(OrderEffect, IsNoneWithoutStepsOfEachKind) {
+TEST(OrderEffect, NeedsStepsOfEachKind) {
   const auto a = steps_after(FirstInTurn::a, 1, 0);
   EXPECT_FALSE(order_log_effect(a, a, std::vector<FirstInTurn>(a.size() + 1, FirstInTurn::a)).has_value())
       << "no side ever follows itself";

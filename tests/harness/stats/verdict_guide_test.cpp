@@ -53,7 +53,7 @@ TEST(VerdictGuide, ExplainsEveryVerdict) {
   EXPECT_THAT(explained("Verdict"), testing::ElementsAreArray(names_of<Verdict>()));
 }
 
-TEST(VerdictGuide, ExplainsEveryReasonAndWhatItAsksFor) {
+TEST(VerdictGuide, ExplainsEveryReasonAndItsRemedy) {
   EXPECT_THAT(explained("Reason"), testing::ElementsAreArray(names_of<VerdictReason>()));
 }
 

@@ -31,7 +31,7 @@ Finding full_finding() {
   return out;
 }
 
-TEST(AlertLedger, GivesBackWhatWasRecorded) {
+TEST(AlertLedger, ReturnsRecordedAlerts) {
   Ledger ledger;
   const auto wanted = full_finding();
   ledger.record({wanted});
@@ -120,7 +120,7 @@ TEST(AlertLedger, OneAlertSpeaksForAMachineThatChangedSpeed) {
   EXPECT_EQ(load_alerts(ledger.db, AlertScope::all).size(), 3U) << "far more than what is known";
 }
 
-TEST(AlertLedger, AFixedOneThatComesBackOpensAnewAndRefersToTheOld) {
+TEST(AlertLedger, AFixedAlertThatComesBackOpensANewOneThatRefersToIt) {
   Ledger ledger;
   const auto old = ledger.record({example_finding()}).at(0).alert.alert_id;
   change_alert(ledger.db, old, AlertState::fixed, "ada", "reverted", "2026-01-11T12:00:00Z");
@@ -156,7 +156,7 @@ TEST(AlertLedger, ARefusedChangeLeavesNothing) {
   EXPECT_THAT(find_alert(ledger.db, id).events, SizeIs(1));
 }
 
-TEST(AlertLedger, AnIdThatNamesNoneOrSeveralIsSaid) {
+TEST(AlertLedger, AnUnknownOrAmbiguousIdIsReported) {
   Ledger ledger;
   const auto error_of = [&](const std::string& id) -> std::string {
     try {

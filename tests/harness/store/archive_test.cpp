@@ -52,13 +52,13 @@ TEST_F(Archive, GivesBackWhatWasPutIn) {
   }
 }
 
-TEST_F(Archive, EndsWithTheSumOfAllBeforeItsLastLine) {
+TEST_F(Archive, LastLineHasTheChecksumOfAllOthers) {
   const auto bytes = write("some rows");
   const auto last = bytes.rfind("sha256 ");
   EXPECT_EQ(bytes.substr(last), "sha256 " + sha256_hex(bytes.substr(0, last)) + "\n");
 }
 
-TEST_F(Archive, IsRefusedWhenAnyByteIsAnother) {
+TEST_F(Archive, IsRefusedWhenAnyByteDiffers) {
   const auto whole = write("some rows, and some rows");
   for (std::size_t i = 0; i < whole.size(); ++i) {
     for (const int bit : {1, 128}) {
@@ -78,7 +78,7 @@ TEST_F(Archive, IsRefusedWhenCutOffAnywhereOrLonger) {
   EXPECT_THAT(error_of(whole + "x"), HasSubstr("it was cut off or changed"));
 }
 
-TEST_F(Archive, OfANewerPerfbenchIsRefused) {
+TEST_F(Archive, FromANewerPerfbenchIsRefused) {
   auto bytes = write("some rows");
   bytes.resize(bytes.rfind("sha256 "));
   const std::string version = "\"version\":2";
@@ -87,7 +87,7 @@ TEST_F(Archive, OfANewerPerfbenchIsRefused) {
   EXPECT_THAT(error_of(with_sum(bytes)), HasSubstr("version 3 of the format, this perfbench knows up to 2"));
 }
 
-TEST_F(Archive, WithARightSumAndWrongContentsIsRefused) {
+TEST_F(Archive, WithAValidChecksumAndInvalidContentsIsRefused) {
   auto bytes = write("some rows");
   bytes.resize(bytes.rfind("sha256 "));
   const auto frame = bytes.find('\n') + 1;
@@ -101,7 +101,7 @@ TEST_F(Archive, WithARightSumAndWrongContentsIsRefused) {
   EXPECT_THAT(error_of(with_sum("perfbench-export ")), HasSubstr("has no header"));
 }
 
-TEST_F(Archive, ThatUnpacksToFarMoreThanItsSizeIsRefusedUnlessItIsAllowed) {
+TEST_F(Archive, ExtremeCompressionIsRefusedUnlessAllowed) {
   constexpr std::size_t kBytes = kUnpackedAlways + 1;
   EXPECT_LT(write(std::string(kBytes, 'y')).size() * kUnpackedTimes, kBytes) << "a bomb, if a small one";
   try {
@@ -117,7 +117,7 @@ TEST_F(Archive, ThatUnpacksToFarMoreThanItsSizeIsRefusedUnlessItIsAllowed) {
   EXPECT_EQ(fs::file_size(scratch_ / "unpacked"), kBytes);
 }
 
-TEST_F(Archive, OfAnythingElseIsRefused) {
+TEST_F(Archive, OtherFilesAreRefused) {
   EXPECT_THAT(error_of("a,b,c\n1,2,3\n"), HasSubstr("is not a file of `perfbench export`"));
   EXPECT_THROW(read_archive(scratch_ / "nowhere", scratch_ / "unpacked"), InputError);
   for (const auto damage : {Damage::pipe, Damage::folder, Damage::endless}) {

@@ -69,7 +69,7 @@ class HostileExport : public testing::Test {
   std::string records_;
 };
 
-TEST_F(HostileExport, AnInfiniteLossIsOfARunThatDivergedAndNoHostileRecord) {
+TEST_F(HostileExport, AnInfiniteLossMeansThatTheRunDivergedAndIsAccepted) {
   auto records = records_;
   const auto loss = records.find(R"("loss":)", records.find(R"({"step":)")) + 7;
   records.replace(loss, records.find(',', loss) - loss, R"("Infinity")");
@@ -77,7 +77,7 @@ TEST_F(HostileExport, AnInfiniteLossIsOfARunThatDivergedAndNoHostileRecord) {
   EXPECT_EQ(rows_of("attempts"), 2);
 }
 
-TEST_F(HostileExport, WithAnyRecordThatCannotBeIsRefusedWholeAndNamesIt) {
+TEST_F(HostileExport, AnExportWithAnInvalidRecordIsRefusedAndTheRecordNamed) {
   struct Case {
     const char* after;
     const char* from;
@@ -128,13 +128,13 @@ TEST_F(HostileExport, WithAnyRecordThatCannotBeIsRefusedWholeAndNamesIt) {
 }
 
 // Values that are computed from the steps are not taken from a file.
-TEST_F(HostileExport, MetricsAreOfTheStepsThatWereTakenIn) {
+TEST_F(HostileExport, MetricsAreComputedFromTheImportedSteps) {
   EXPECT_GT(records_.find("step_time_s"), records_.find("{\"baseline\""));
   EXPECT_EQ(error_of(records_), "");
   EXPECT_GT(rows_of("metrics"), 10);
 }
 
-TEST_F(HostileExport, AnAlertOfOtherContentsContradicts) {
+TEST_F(HostileExport, AnAlertWithOtherContentsContradicts) {
   EXPECT_EQ(error_of(records_), "");
   EXPECT_THAT(error_of(with(R"({"alert":)", R"("ratio":1.05)", R"("ratio":1.06)")),
               AllOf(HasSubstr("contradicts"), HasSubstr("alerts (alert_id "),

@@ -46,7 +46,7 @@ class RunWithAttention : public testing::Test {
   ExampleRun example_;
 };
 
-TEST_F(RunWithAttention, KeepsWhoComputedEachDirectionAndWhyNotCudnn) {
+TEST_F(RunWithAttention, KeepsTheKernelOfEachDirectionAndWhyItIsNotCudnn) {
   take_in();
   const auto kernels = stored().attention_kernels;
   ASSERT_THAT(kernels, SizeIs(2));
@@ -76,7 +76,7 @@ TEST_F(RunWithAttention, HasAColumnForEveryField) {
 }
 
 // Version 6 lacked only this table; the additions of later versions are already there.
-TEST_F(RunWithAttention, OfADatabaseWithoutThemStaysAndNewOnesAreAdded) {
+TEST_F(RunWithAttention, StaysInAnOlderDatabaseToWhichNewOnesAreAdded) {
   example_.attention_kernels.clear();
   take_in();
   { open_database(scratch_ / "a.db").execute("DROP TABLE attempt_attention; PRAGMA user_version = 6"); }

@@ -63,7 +63,7 @@ TEST_F(ClassPeaks, DoNotChangeOnceThereAreEnough) {
   EXPECT_EQ(attempt(late).cpu_peak->measurements, ClassPeakReader::kMeasurements);
 }
 
-TEST_F(ClassPeaks, LeaveOutWhatIsNoRate) {
+TEST_F(ClassPeaks, LeaveOutInvalidRates) {
   const auto damaged = add(1e11);
   add(2e11);
   Statement(db_, "UPDATE attempts SET peak_flops_per_s = ? WHERE attempt = ?")

@@ -40,7 +40,7 @@ TEST(StoredEvaluation, IsPartOfTheSummaryAndOfTheMetrics) {
   EXPECT_FALSE(metrics.step());
 }
 
-TEST(StoredEvaluation, OfAModelThatDivergedHasNoPerplexity) {
+TEST(StoredEvaluation, ADivergedModelHasNoPerplexity) {
   ScratchFolder scratch;
   auto db = open_database(scratch / "a.db");
   ExampleRun example{.attempt = example_attempt("one", 1)};
@@ -53,7 +53,7 @@ TEST(StoredEvaluation, OfAModelThatDivergedHasNoPerplexity) {
   EXPECT_EQ(metrics.integer(0), 0);
 }
 
-TEST(EvaluationMigration, KnowsNoneOfOlderRuns) {
+TEST(EvaluationMigration, OlderRunsHaveNone) {
   const auto first = read_text(PERFBENCH_SOURCE_DIR "/tests/harness/store/schema_001.sql");
   const Schema thirteenth{.sql = first, .migrations = current_schema().migrations.first(12)};
   ScratchFolder scratch;

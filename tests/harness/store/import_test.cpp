@@ -254,7 +254,7 @@ TEST_F(Transfer, GivesANewDatabaseEqualContents) {
 }
 
 // A new table that no export includes makes this test fail.
-TEST_F(Transfer, LeavesNoTableEmptyButThatOfMessages) {
+TEST_F(Transfer, FillsEveryTableExceptMessages) {
   fill("a.db", 1, "node1");
   give("a.db", "a.perfbench");
   take("b.db", "a.perfbench");
@@ -267,7 +267,7 @@ TEST_F(Transfer, LeavesNoTableEmptyButThatOfMessages) {
   }
 }
 
-TEST_F(Transfer, OfWhatWasTakenInIsTheSameByteForByte) {
+TEST_F(Transfer, ExportingAnImportGivesTheSameBytes) {
   fill("a.db", 1, "node1");
   fill("a.db", 4, "node2");
   give("a.db", "a.perfbench");
@@ -280,7 +280,7 @@ TEST_F(Transfer, OfWhatWasTakenInIsTheSameByteForByte) {
   EXPECT_TRUE(records == read_text(at("b.records")));
 }
 
-TEST_F(Transfer, TakenInTwiceChangesNothing) {
+TEST_F(Transfer, ARepeatedImportChangesNothing) {
   fill("a.db", 1, "node1");
   give("a.db", "a.perfbench");
   take("b.db", "a.perfbench");
@@ -305,7 +305,7 @@ TEST_F(Transfer, InBothDirectionsMakesBothEqual) {
   EXPECT_EQ(contents(at("a.db")), contents(at("b.db")));
 }
 
-TEST_F(Transfer, OfASelectionTakesWhatItNeedsAndNoMore) {
+TEST_F(Transfer, ASelectionIncludesExactlyTheRowsThatItNeeds) {
   fill("a.db", 1, "node1");
   add_sweep("a.db", 8, 1, "node3");
   EXPECT_EQ(give("a.db", "a.perfbench", "latest").attempts, 1);
@@ -325,7 +325,7 @@ TEST_F(Transfer, OfASelectionTakesWhatItNeedsAndNoMore) {
   }
 }
 
-TEST_F(Transfer, OfASelectionHasABaselineIfItHasAllItsAttempts) {
+TEST_F(Transfer, ASelectionIncludesABaselineWithAllItsAttempts) {
   fill("a.db", 1, "node1");
   auto db = open_database(at("a.db"));
   Baseline across{.name = "across",
@@ -342,7 +342,7 @@ TEST_F(Transfer, OfASelectionHasABaselineIfItHasAllItsAttempts) {
   EXPECT_THAT(rows_of(at("b.db"), "baselines")[0], HasSubstr("|main|"));
 }
 
-TEST_F(Transfer, OfASelectionHasAComparisonIfItHasAllItsAttemptsAndItWasFinished) {
+TEST_F(Transfer, ASelectionIncludesAFinishedComparisonWithAllItsAttempts) {
   fill("a.db", 1, "node1");  // ab-node1, with attempts 1 and 2
   add_comparison("a.db", "across", 1, 5);
   add_comparison("a.db", "cut-off", 1, 2, false);
@@ -365,7 +365,7 @@ TEST_F(Transfer, LeavesMessagesToWebhooksWhereTheyAre) {
   EXPECT_EQ(count.integer(0), 0);
 }
 
-TEST_F(Transfer, OfContradictingAttemptsNamesBothAndChangesNothing) {
+TEST_F(Transfer, ContradictingAttemptsAreNamedAndNothingChanges) {
   add_sweep("a.db", 1, 2, "node1");
   add_sweep("b.db", 1, 1, "node1");
   open_database(at("b.db")).execute("UPDATE attempts SET record_sha256 = 'other'");
@@ -380,7 +380,7 @@ TEST_F(Transfer, OfContradictingAttemptsNamesBothAndChangesNothing) {
   EXPECT_EQ(contents(at("b.db")), before) << "the attempt that does not contradict was taken in";
 }
 
-TEST_F(Transfer, OfADamagedFileLeavesNothingBehind) {
+TEST_F(Transfer, ADamagedFileLeavesNothingBehind) {
   add_sweep("a.db", 1, 2, "node1");
   give("a.db", "a.perfbench");
   auto bytes = read_text(at("a.perfbench"));
@@ -393,7 +393,7 @@ TEST_F(Transfer, OfADamagedFileLeavesNothingBehind) {
 }
 
 // An older perfbench that was killed left its unpacked file; a running import writes to a file of its own.
-TEST_F(Transfer, RemovesWhatAnImportThatWasKilledLeft) {
+TEST_F(Transfer, RemovesLeftoversOfAKilledImport) {
   add_sweep("a.db", 1, 1, "node1");
   give("a.db", "a.perfbench");
   const auto hour_ago = fs::file_time_type::clock::now() - std::chrono::hours(2);
@@ -426,7 +426,7 @@ TEST_F(Transfer, UnpacksIntoNoFile) {
 
 // The result of importing a file in version 1 of the format: two sweeps, a comparison, a baseline, 60 simulated nights
 // and the alert of one.
-TEST_F(Transfer, OfAFileOfVersion1GivesWhatItHolds) {
+TEST_F(Transfer, AFileOfVersion1IsImported) {
   const auto file = fs::path(PERFBENCH_SOURCE_DIR) / "tests/harness/transfer_data/version1.perfbench";
   EXPECT_EQ(read_archive(file, at("old.db")).version, 1);
   const auto counts = import_runs(at("b.db"), file);
@@ -446,7 +446,7 @@ TEST_F(Transfer, OfAFileOfVersion1GivesWhatItHolds) {
 }
 
 // Checksums can be right although no perfbench wrote the file.
-TEST_F(Transfer, OfAnotherDatabaseIsAnErrorOfTheInputAndChangesNothing) {
+TEST_F(Transfer, AnInvalidDatabaseIsAnInputErrorAndChangesNothing) {
   fill("b.db", 3, "node2");
   const auto before = contents(at("b.db"));
   const auto error_with = [&](const std::string& change) {
@@ -467,7 +467,7 @@ TEST_F(Transfer, OfAnotherDatabaseIsAnErrorOfTheInputAndChangesNothing) {
   EXPECT_EQ(contents(at("b.db")), before);
 }
 
-TEST_F(Transfer, OfAnOlderSchemaIsBroughtUpToDate) {
+TEST_F(Transfer, AnOlderSchemaIsMigrated) {
   const auto sql = read_text(fs::path(PERFBENCH_SOURCE_DIR) / "tests/harness/store/schema_001.sql");
   open_database(at("old.db"), {.schema = {.sql = sql, .migrations = {}}})
       .execute(
@@ -479,7 +479,7 @@ TEST_F(Transfer, OfAnOlderSchemaIsBroughtUpToDate) {
   EXPECT_THAT(rows_of(at("b.db"), "baselines")[0], HasSubstr("|kept|"));
 }
 
-TEST_F(Transfer, OfANewerSchemaIsRefused) {
+TEST_F(Transfer, ANewerSchemaIsRefused) {
   add_sweep("a.db", 1, 1, "node1");
   give("a.db", "a.perfbench");
   auto header = read_archive(at("a.perfbench"), at("records"));
@@ -489,7 +489,7 @@ TEST_F(Transfer, OfANewerSchemaIsRefused) {
 }
 
 // Rows that cannot be read, or could not be imported, are left out and do not affect the rest.
-TEST_F(Transfer, LeavesOutAndNamesWhatCannotBeRead) {
+TEST_F(Transfer, LeavesOutAndNamesUnreadableRows) {
   fill("a.db", 1, "node1");  // attempts 1 and 2 have the baseline and the comparison
   open_database(at("a.db")).execute("UPDATE steps SET wall_ns = -5 WHERE step = 3 AND attempt_key = 2");
   const auto report = give("a.db", "a.perfbench");
@@ -503,7 +503,7 @@ TEST_F(Transfer, LeavesOutAndNamesWhatCannotBeRead) {
   EXPECT_EQ(counts.at("baselines").added, 1);
 }
 
-TEST_F(Transfer, OfAttemptsOutsideASweepKeepsTheFirstOfThem) {
+TEST_F(Transfer, AttemptsOutsideASweepKeepTheFirst) {
   for (const auto& [store, day] : {std::pair{"a.db", 1}, {"b.db", 2}}) {
     add_sweep(store, day, 1, "node1");
     open_database(at(store)).execute("UPDATE sweeps SET sweep_id = '', matrix = 'of " + std::string(store) + "'; " +
@@ -520,7 +520,7 @@ TEST_F(Transfer, OfAttemptsOutsideASweepKeepsTheFirstOfThem) {
 }
 
 // Merged from a database of an older perfbench, and the other way round.
-TEST_F(Transfer, OfASweepTakesTheKindThatKnowsMore) {
+TEST_F(Transfer, ASweepGetsTheMoreSpecificKind) {
   for (const auto& [store, kind] : {std::pair{"a.db", "night"}, {"b.db", "hand"}, {"c.db", "imported"}}) {
     add_sweep(store, 1, 1, "node1");
     Statement(open_database(at(store)), "UPDATE sweeps SET kind = ?").run(std::string_view(kind));
@@ -535,7 +535,7 @@ TEST_F(Transfer, OfASweepTakesTheKindThatKnowsMore) {
 }
 
 // Two people judged one alert in two databases: the later judgement counts in both.
-TEST_F(Transfer, OfAlertsKeepsAllEventsInTheOrderOfTheirTimes) {
+TEST_F(Transfer, AlertsKeepAllEventsInTheOrderOfTheirTimes) {
   add_sweep("a.db", 1, 2, "node1");
   add_rest("a.db", "01");
   give("a.db", "a.perfbench");
@@ -557,7 +557,7 @@ TEST_F(Transfer, OfAlertsKeepsAllEventsInTheOrderOfTheirTimes) {
 }
 
 // An older entry that is imported later does not replace a newer one.
-TEST_F(Transfer, OfBaselinesKeepsTheNewestInForce) {
+TEST_F(Transfer, BaselinesKeepTheNewestInForce) {
   add_sweep("a.db", 1, 2, "node1");
   add_rest("a.db", "02");
   add_sweep("b.db", 2, 2, "node1");
@@ -568,7 +568,7 @@ TEST_F(Transfer, OfBaselinesKeepsTheNewestInForce) {
             "2026-03-02T00:00:00Z");
 }
 
-TEST_F(Transfer, DoesNotReplaceAFileThatIsNoExport) {
+TEST_F(Transfer, DoesNotReplaceAFileThatIsNotAnExport) {
   add_sweep("a.db", 1, 1, "node1");
   EXPECT_THROW(give("a.db", "a.db"), InputError);
   EXPECT_THROW(give("a.db", "nowhere/a.perfbench"), InputError);

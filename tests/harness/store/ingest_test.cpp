@@ -88,7 +88,7 @@ void write_example_tree(const fs::path& root) {
   write_run_directory(root / "huge/001", huge);
 }
 
-TEST(Ingest, TakesInEveryFileOfARun) {
+TEST(Ingest, StoresEveryFileOfARun) {
   ScratchFolder scratch;
   auto db = open_database(scratch / "a.db");
   write_example_tree(scratch / "runs");
@@ -125,7 +125,7 @@ TEST(Ingest, StoresTheStepsAsTheyWereWritten) {
   EXPECT_EQ(step.integer(5), 64 << 20);
 }
 
-TEST(Ingest, TakesAnHoursReadingsForTheAttemptAndNotForTheEnvironment) {
+TEST(Ingest, ReadingsBelongToTheAttemptAndNotToTheEnvironment) {
   ScratchFolder scratch;
   auto db = open_database(scratch / "a.db");
   ExampleRun example{.attempt = example_attempt("c", 1)};
@@ -152,7 +152,7 @@ TEST(Ingest, DerivesTheStepTimeWithoutTheWarmUp) {
   EXPECT_DOUBLE_EQ(metric(db, "peak_memory_bytes"), 64 << 20);
 }
 
-TEST(Ingest, OfTheSameFoldersTwiceChangesNothing) {
+TEST(Ingest, RepeatedIngestChangesNothing) {
   ScratchFolder scratch;
   auto db = open_database(scratch / "a.db");
   write_example_tree(scratch / "runs");
@@ -206,7 +206,7 @@ std::string text(const Connection& db, const std::string& sql) {
 }
 
 // For every kind of file, and every way in which it can be lost.
-TEST(Ingest, OfDamagedRecordsMakesACrashedAttemptThatNamesTheFile) {
+TEST(Ingest, DamagedRecordsMakeACrashedAttemptThatNamesTheFile) {
   for (const auto* file : {"env.json", "result.json", "steps.rank0.jsonl"}) {
     for (const auto damage : kEveryDamage) {
       ScratchFolder scratch;
@@ -226,7 +226,7 @@ TEST(Ingest, OfDamagedRecordsMakesACrashedAttemptThatNamesTheFile) {
   }
 }
 
-TEST(Ingest, KeepsWhatTheOtherFilesSay) {
+TEST(Ingest, KeepsTheContentOfTheOtherFiles) {
   ScratchFolder scratch;
   auto db = open_database(scratch / "a.db");
   write_run_directory(scratch / "r", {.attempt = example_attempt("c", 1)});
@@ -239,7 +239,7 @@ TEST(Ingest, KeepsWhatTheOtherFilesSay) {
             "it is recorded as ok, but its files are damaged; env.json is empty");
 }
 
-TEST(Ingest, OfAnAttemptThatFailedAddsTheDamageToItsReason) {
+TEST(Ingest, AFailedAttemptGetsTheDamageAddedToItsReason) {
   ScratchFolder scratch;
   auto db = open_database(scratch / "a.db");
   ExampleRun example{.attempt = example_attempt("c", 1)};
@@ -258,7 +258,7 @@ TEST(Ingest, OfAnAttemptThatFailedAddsTheDamageToItsReason) {
 }
 
 // Without these files nothing is known about the attempt.
-TEST(Ingest, RefusesADamagedRunOrAttemptAndTakesInTheRest) {
+TEST(Ingest, RefusesADamagedRunOrAttemptAndStoresTheRest) {
   for (const auto* file : {"run.json", "attempt.json"}) {
     for (const auto damage : kEveryDamage) {
       ScratchFolder scratch;
@@ -314,7 +314,7 @@ TEST(Ingest, RefusesAStepWithAnUnknownKeyOrANegativeTime) {
   }
 }
 
-TEST(Ingest, RefusesARunJsonThatIsNotTheRuns) {
+TEST(Ingest, RefusesARunJsonOfAnotherRun) {
   ScratchFolder scratch;
   auto db = open_database(scratch / "a.db");
   write_run_directory(scratch / "r", {.attempt = example_attempt("c", 1)});
@@ -345,7 +345,7 @@ TEST(Ingest, RefusesAnAttemptThatContradictsTheStored) {
   }
 }
 
-TEST(Ingest, TakesAnOkAttemptWithoutStepsForCrashed) {
+TEST(Ingest, AnOkAttemptWithoutStepsHasCrashed) {
   ScratchFolder scratch;
   auto db = open_database(scratch / "a.db");
   write_run_directory(scratch / "r", {.attempt = example_attempt("c", 1)});
@@ -372,7 +372,7 @@ std::vector<std::string> states(const Connection& db) {
 }
 
 // attempt.json says ok, as it did before the state diverged existed, and the losses are null.
-TEST(Ingest, JudgesAnOldRunWhoseLossWasLostAsOneOfToday) {
+TEST(Ingest, AnOldRunWithANonFiniteLossHasDiverged) {
   ScratchFolder scratch;
   auto db = open_database(scratch / "a.db");
   write_run_directory(scratch / "r", {.attempt = example_attempt("c", 1)});
@@ -399,7 +399,7 @@ TEST(Ingest, KeepsAnInfiniteLossApartFromNaN) {
   EXPECT_TRUE(std::isnan(metric(db, "final_loss"))) << "infinity is no result";
 }
 
-TEST(Ingest, SaysOfARunThatOnlyItsGradientsWereNotFinite) {
+TEST(Ingest, NotesThatOnlyTheGradientsOfARunWereNotFinite) {
   ScratchFolder scratch;
   auto db = open_database(scratch / "a.db");
   write_run_directory(scratch / "r", {.attempt = example_attempt("c", 1)});
@@ -410,7 +410,7 @@ TEST(Ingest, SaysOfARunThatOnlyItsGradientsWereNotFinite) {
 }
 
 // A database that an older perfbench filled.
-TEST(Migration, CallsTheStoredRunsDivergedWhoseLossWasLost) {
+TEST(Migration, StoredRunsWithANonFiniteLossBecomeDiverged) {
   ScratchFolder scratch;
   auto older = current_schema();
   older.migrations = older.migrations.first(4);  // up to version 5, with today's tables
@@ -435,7 +435,7 @@ TEST(Migration, CallsTheStoredRunsDivergedWhoseLossWasLost) {
 }
 
 // Uses processes and not threads, because processes share a database.
-TEST(Ingest, ByTwoProcessesAtOnceGivesTheSameAsByOne) {
+TEST(Ingest, TwoConcurrentProcessesGiveTheSameResultAsOne) {
   ScratchFolder scratch;
   constexpr int kAttempts = 40;
   for (int i = 1; i <= kAttempts; ++i) {

@@ -94,7 +94,7 @@ TEST_P(Journal, WithoutSharedMemoryIsARollbackJournalAndSaysSo) {
   EXPECT_THAT(matrices(db), ElementsAre("a", "b"));
 }
 
-TEST_P(Journal, ALogThatCameAlongFromADiskWithSharedMemoryIsTakenIn) {
+TEST_P(Journal, ALogFromADiskWithSharedMemoryIsApplied) {
   {
     auto db = open_database(scratch_ / "p.db", options());
     add_matrix(db, "a");
@@ -136,7 +136,7 @@ TEST_F(NetworkJournal, OnANetworkFileSystemIsARollbackJournalUntilTheDatabaseIsB
   EXPECT_EQ(mode_of(open_database(scratch_ / "p.db", options())), "wal");
 }
 
-TEST_F(NetworkJournal, IsNoneThatAnotherProcessHoldsInItsLog) {
+TEST_F(NetworkJournal, FailsIfAnotherProcessUsesTheLog) {
   auto db = open_database(scratch_ / "p.db", options());
   add_matrix(db, "a");
   try {

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::int64_t kGiB = std::int64_t{1} << 30;
 
-TEST(MemoryClass, IsTheSizeThatAMachineIsSoldWith) {
+TEST(MemoryClass, IsTheNominalSizeOfAMachine) {
   for (const auto& [gib, sold] : {std::pair{0.97, 1},
                                   {1.9, 2},
                                   {2.8, 3},
@@ -38,7 +38,7 @@ std::map<std::string, std::string> facts() {
           {"cores_allowed", "2"}, {"governor", "unknown"}, {"memory_bytes", "8321499136"}, {"git_commit", "c"}};
 }
 
-TEST(MachineClass, IsOfWhatDecidesSpeed) {
+TEST(MachineClass, DependsOnFactsThatDecideSpeed) {
   const auto usual = machine_class(facts());
   for (const auto* fact : {"cpu_model", "cpu_features", "cores_allowed", "governor", "memory_bytes", "gpu_model",
                            "gpu_memory_bytes", "gpu_driver"}) {
@@ -48,7 +48,7 @@ TEST(MachineClass, IsOfWhatDecidesSpeed) {
   }
 }
 
-TEST(MachineClass, KnowsNoHostKernelBuildOrByteOfMemory) {
+TEST(MachineClass, IgnoresHostKernelBuildAndBytesOfMemory) {
   const auto usual = machine_class(facts());
   for (const auto& [fact, value] : {std::pair{"hostname", "b"},
                                     {"kernel", "6.5"},

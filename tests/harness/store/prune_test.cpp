@@ -78,7 +78,7 @@ TEST_F(Prune, KeepsTheNewestSweepsOfEachMatrix) {
   EXPECT_EQ(number("SELECT count(*) FROM pragma_foreign_key_check"), 0);
 }
 
-TEST_F(Prune, KeepsWhatEitherRuleKeeps) {
+TEST_F(Prune, KeepsSweepsThatEitherRuleKeeps) {
   for (int i = 1; i <= 5; ++i) add(i);
   const auto result = pruned({.keep_sweeps = 1, .keep_days = 17});
   EXPECT_THAT(left(), ElementsAre(3, 4, 5));
@@ -93,7 +93,7 @@ TEST_F(Prune, CountsReproductionsByThemselves) {
   EXPECT_THAT(left(), ElementsAre(1, 3));
 }
 
-TEST_F(Prune, KeepsWhatBaselinesTagsNotesAndAlertsNeed) {
+TEST_F(Prune, KeepsAttemptsOfBaselinesTagsNotesAndAlerts) {
   for (int i = 1; i <= 6; ++i) add(i);
   add_baseline(db_, {.name = "v1",
                      .author = "ada",
@@ -120,7 +120,7 @@ TEST_F(Prune, KeepsEveryAttemptOfARunWithATag) {
   EXPECT_EQ(pruned({.keep_sweeps = 0}).attempts, 0);
 }
 
-TEST_F(Prune, KeepsComparisonsAndWhatConfirmedAnAlert) {
+TEST_F(Prune, KeepsComparisonsThatConfirmedAnAlert) {
   for (int i = 1; i <= 4; ++i) add(i, SweepKind::comparison);
   db_.execute("INSERT INTO ab_comparisons VALUES (1, 's1', 'compare', 'example', '', 1, '2026-01-01T00:00:00Z', NULL)");
   db_.execute("INSERT INTO ab_pairs VALUES (1, 'c', 0, 1, 'A', 'none', '', " + std::to_string(key_of(2)) + ", " +
@@ -141,7 +141,7 @@ TEST_F(Prune, KeepsTheNightsThatTheScreenLooksBackOn) {
   EXPECT_THAT(result.kept, ElementsAre(Pair(KeptFor::history, 7)));
 }
 
-TEST_F(Prune, SaysNothingOfAttemptsOutsideASweepUnlessDaysAreGiven) {
+TEST_F(Prune, IgnoresAttemptsOutsideASweepUnlessDaysAreGiven) {
   add(1);
   add(2);
   db_.execute("UPDATE sweeps SET sweep_id = '' WHERE sweep_id = 's1'");
@@ -153,7 +153,7 @@ TEST_F(Prune, SaysNothingOfAttemptsOutsideASweepUnlessDaysAreGiven) {
   EXPECT_EQ(number("SELECT count(*) FROM environments"), 0);
 }
 
-TEST_F(Prune, OnlySaysWhatItWouldFree) {
+TEST_F(Prune, ADryRunOnlyReports) {
   std::vector<fs::path> folders;
   for (int i = 1; i <= 9; ++i) folders.push_back(add(i));
   const auto said = pruned({.keep_sweeps = 1}, PruneDo::say, PruneEvidence::remove);
@@ -178,7 +178,7 @@ TEST_F(Prune, MakesTheFileSmaller) {
   EXPECT_LE(fs::file_size(scratch_ / "a.db"), before - static_cast<std::uintmax_t>(result.database_bytes));
 }
 
-TEST_F(Prune, RemovesTheRunDirectoriesOfThoseAttemptsAlone) {
+TEST_F(Prune, RemovesOnlyTheRunDirectoriesOfThoseAttempts) {
   const auto gone = add(1);
   const auto linked = add(2);
   const auto others = add(3);
@@ -202,14 +202,14 @@ TEST_F(Prune, RemovesTheRunDirectoriesOfThoseAttemptsAlone) {
   EXPECT_TRUE(fs::exists(kept / kAttemptFile));
 }
 
-TEST_F(Prune, LeavesRunDirectoriesAloneUnlessAsked) {
+TEST_F(Prune, KeepsRunDirectoriesByDefault) {
   const auto folder = add(1);
   pruned({.keep_sweeps = 0});
   EXPECT_TRUE(fs::exists(folder / kAttemptFile));
   EXPECT_EQ(ingest_run_directory(db_, folder).ingested, Ingested::added) << "what it holds can be brought back";
 }
 
-TEST_F(Prune, IsToldWhatToKeep) {
+TEST_F(Prune, NeedsARule) {
   add(1);
   EXPECT_THROW(pruned({}), InputError);
   EXPECT_THAT(left(), ElementsAre(1));

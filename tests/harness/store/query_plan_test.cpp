@@ -84,13 +84,13 @@ class QueryPlan : public testing::Test {
   std::string run_ = run_id(example_spec());
 };
 
-TEST_F(QueryPlan, OfASelectionOfAttemptsUsesAnIndex) {
+TEST_F(QueryPlan, SelectingAttemptsUsesAnIndex) {
   for (const auto& selection : {std::string("latest"), std::string("s1"), "run:" + run_, "attempt:" + run_ + "/2"}) {
     EXPECT_THAT(scans_of_loading(selection), IsEmpty()) << selection;
   }
 }
 
-TEST_F(QueryPlan, OfABaselineUsesAnIndex) {
+TEST_F(QueryPlan, BaselinesUseAnIndex) {
   EXPECT_THAT(full_scans(db_,
                          [&] {
                            const auto found = find_baseline(db_, "v1", "2026-02-01T00:00:00Z");
@@ -99,7 +99,7 @@ TEST_F(QueryPlan, OfABaselineUsesAnIndex) {
               IsEmpty());
 }
 
-TEST_F(QueryPlan, OfASingleAnswerUsesAnIndex) {
+TEST_F(QueryPlan, SingleAnswersUseAnIndex) {
   EXPECT_THAT(full_scans(db_,
                          [&] {
                            EXPECT_EQ(newest_sweep(db_, "example"), "s3");
@@ -110,7 +110,7 @@ TEST_F(QueryPlan, OfASingleAnswerUsesAnIndex) {
               IsEmpty());
 }
 
-TEST_F(QueryPlan, OfAlertsUsesAnIndex) {
+TEST_F(QueryPlan, AlertsUseAnIndex) {
   EXPECT_THAT(full_scans(db_,
                          [&] {
                            const auto live = load_alerts(db_, AlertScope::live);
@@ -120,7 +120,7 @@ TEST_F(QueryPlan, OfAlertsUsesAnIndex) {
               IsEmpty());
 }
 
-TEST_F(QueryPlan, OfAListOfRunsUsesAnIndex) {
+TEST_F(QueryPlan, ListsOfRunsUseAnIndex) {
   EXPECT_THAT(
       full_scans(db_,
                  [&] {
@@ -161,7 +161,7 @@ TEST_F(QueryPlan, OfAListOfRunsUsesAnIndex) {
 }
 
 // There are few machines and sizes of memory.
-TEST_F(QueryPlan, OfAViewOfOneRunUsesAnIndex) {
+TEST_F(QueryPlan, TheViewOfOneRunUsesAnIndex) {
   for (const auto* view : {"v_runs", "v_steps", "v_metrics"}) {
     Statement plan(db_, std::string("EXPLAIN QUERY PLAN SELECT * FROM ") + view + " WHERE run_id = '" + run_ + "'");
     while (plan.step()) {
@@ -174,12 +174,12 @@ TEST_F(QueryPlan, OfAViewOfOneRunUsesAnIndex) {
   }
 }
 
-TEST_F(QueryPlan, OfTheNightlyScreenUsesAnIndex) {
+TEST_F(QueryPlan, TheNightlyScreenUsesAnIndex) {
   EXPECT_THAT(full_scans(db_, [&] { EXPECT_EQ(look_at_history(db_, {}).series.size(), 1U); }), IsEmpty());
   EXPECT_THAT(full_scans(db_, [&] { load_probes(db_, example_finding().series); }), IsEmpty());
 }
 
-TEST_F(QueryPlan, OfTakingARunInUsesAnIndex) {
+TEST_F(QueryPlan, IngestingARunUsesAnIndex) {
   ExampleRun example{.attempt = example_attempt("c", 4)};
   write_run_directory(scratch_ / "4", example);
   EXPECT_THAT(full_scans(db_, [&] { EXPECT_EQ(ingest_run_directory(db_, scratch_ / "4").ingested, Ingested::added); }),
@@ -187,7 +187,7 @@ TEST_F(QueryPlan, OfTakingARunInUsesAnIndex) {
 }
 
 // Shows that the test itself can fail.
-TEST_F(QueryPlan, IsSeenToReadEverythingWithoutTheIndex) {
+TEST_F(QueryPlan, WithoutTheIndexTheTestFails) {
   db_.execute("DROP INDEX attempts_by_sweep");
   EXPECT_THAT(scans_of_loading("latest"), Not(IsEmpty()));
   EXPECT_THAT(full_scans(db_, [&] { Statement(db_, "SELECT sum(wall_ns) FROM steps").step(); }), Not(IsEmpty()));

@@ -55,7 +55,7 @@ TEST(Selection, NamesSweepsRunsAndAttempts) {
   EXPECT_EQ(one[0].attempt, 2);
 }
 
-TEST(Selection, SaysWhatDoesNotExist) {
+TEST(Selection, NamesWhatDoesNotExist) {
   TwoSweeps store;
   const auto id = run_id(example_spec());
   for (const auto& [text, part] :
@@ -74,7 +74,7 @@ TEST(Selection, SaysWhatDoesNotExist) {
   }
 }
 
-TEST(CountAttempts, KnowsNoneOfAnUnknownRun) {
+TEST(CountAttempts, AnUnknownRunHasNone) {
   TwoSweeps store;
   const std::string sweep = "20260201T120000Z-example";
   EXPECT_EQ(count_attempts(store.db, sweep, run_id(example_spec()), AttemptState::ok), 1);
@@ -100,7 +100,7 @@ TEST(SweepKinds, DecideWhatIsLatestAndWhatCanBeResumed) {
 }
 
 // Attempts of one sweep in two databases, of which the older one does not record the purpose of the sweep.
-TEST(SweepKinds, OfOneSweepTheOneThatKnowsMoreCounts) {
+TEST(SweepKinds, TheMoreSpecificKindOfASweepCounts) {
   ScratchFolder scratch;
   auto db = open_database(scratch / "a.db");
   int number = 0;
@@ -144,7 +144,7 @@ TEST(SweepRequests, AreKnownFromTheBeginningAndFromAnyAttempt) {
   EXPECT_EQ(find_request(store.db, "rebuilt")->begun_utc, "2025-01-01T00:00:00Z");
 }
 
-TEST(SweepSettings, AreWhatTheAttemptsOfTheSweepSay) {
+TEST(SweepSettings, ComeFromTheAttemptsOfTheSweep) {
   TwoSweeps store;
   const std::string sweep = "20260131T120000Z-example";
   EXPECT_THAT(sweep_settings(store.db, sweep).engines, SizeIs(0)) << "of an older perfbench";
@@ -169,7 +169,7 @@ Baseline example_baseline() {
           .attempt_keys = {1}};
 }
 
-TEST(BaselineLedger, KeepsEveryEntryAndTakesTheNewestInForce) {
+TEST(BaselineLedger, KeepsEveryEntryAndUsesTheNewestInForce) {
   TwoSweeps store;
   auto entry = example_baseline();
   add_baseline(store.db, entry);
@@ -183,7 +183,7 @@ TEST(BaselineLedger, KeepsEveryEntryAndTakesTheNewestInForce) {
   EXPECT_FALSE(find_baseline(store.db, "v2", "2026-02-01T00:00:00Z"));
 }
 
-TEST(BaselineLedger, KeepsNumbersFromElsewhereOnePerRun) {
+TEST(BaselineLedger, KeepsNumbersFromOutsideOnePerRun) {
   TwoSweeps store;
   auto entry = example_baseline();
   entry.attempt_keys.clear();

@@ -68,13 +68,13 @@ TEST(Database, IsInWalModeSoThatReadersDoNotWait) {
   EXPECT_EQ(mode.text(0), "wal");
 }
 
-TEST(Database, OfAnotherProgramIsRefused) {
+TEST(Database, ADatabaseOfAnotherProgramIsRefused) {
   ScratchFolder scratch;
   { Connection(scratch / "a.db", OpenMode::read_write, 0).execute("CREATE TABLE cats (name TEXT)"); }
   EXPECT_THROW(open_database(scratch / "a.db"), InputError);
 }
 
-TEST(Database, ThatIsNoDatabaseIsAnInputError) {
+TEST(Database, AFileThatIsNotADatabaseIsAnInputError) {
   ScratchFolder scratch;
   write_text(scratch / "a.db", std::string(5000, 'x'));
   try {
@@ -86,7 +86,7 @@ TEST(Database, ThatIsNoDatabaseIsAnInputError) {
 }
 
 // -1 used to be taken for a version older than all, and 0 in a database with tables for an empty one.
-TEST(Database, OfAVersionThatNoPerfbenchGivesIsRefused) {
+TEST(Database, AnInvalidVersionIsRefused) {
   ScratchFolder scratch;
   for (const auto* version : {"-1", "0", "-2147483648"}) {
     const auto file = scratch / (std::string(version) + ".db");
@@ -142,7 +142,7 @@ TEST(Database, SaysThatItsDiskIsFullWhereTheLogFindsNoRoom) {
   ::umount2(disk.c_str(), MNT_DETACH);
 }
 
-TEST(Database, SaysThatALimitOnTheSizeOfFilesStandsInTheWay) {
+TEST(Database, ReportsAReachedFileSizeLimit) {
   ScratchFolder scratch;
   auto db = open_database(scratch / "a.db");
   rlimit before{};
@@ -164,7 +164,7 @@ TEST(Database, SaysThatALimitOnTheSizeOfFilesStandsInTheWay) {
   EXPECT_THAT(error, HasSubstr("ulimit -f"));
 }
 
-TEST(Database, ThatDoesNotExistCannotBeRead) {
+TEST(Database, AMissingDatabaseCannotBeRead) {
   ScratchFolder scratch;
   EXPECT_THROW(open_database(scratch / "a.db", {.mode = OpenMode::read_only}), InputError);
   EXPECT_FALSE(std::filesystem::exists(scratch / "a.db"));
@@ -199,7 +199,7 @@ TEST(Database, HeldByAnotherWriterIsBusyAfterTheGivenTime) {
   }
 }
 
-TEST(Snapshot, IsOfOneStateWhoeverWrites) {
+TEST(Snapshot, ShowsOneStateWhileOthersWrite) {
   ScratchFolder scratch;
   auto writer = open_database(scratch / "a.db");
   const auto reader = open_database(scratch / "a.db", {.mode = OpenMode::read_only});
@@ -219,7 +219,7 @@ TEST(Snapshot, IsOfOneStateWhoeverWrites) {
   EXPECT_EQ(names(), after + 1) << "it outlived itself";
 }
 
-TEST(Statement, StartsFreshWhereverItWasLeft) {
+TEST(Statement, StartsAgainAfterAnInterruptedUse) {
   ScratchFolder scratch;
   auto db = open_database(scratch / "a.db");
   db.execute("INSERT INTO names (name) VALUES ('x'), ('y')");
@@ -302,7 +302,7 @@ TEST(Migration, ToAnOlderPerfbenchIsRefused) {
   }
 }
 
-TEST(Transactions, WithinAnotherArePartsOfIt) {
+TEST(Transactions, NestedOnesArePartsOfTheOuterOne) {
   ScratchFolder scratch;
   auto db = open_database(scratch / "a.db");
   const auto names = [&] {

@@ -57,7 +57,7 @@ TEST_F(Nights, AreTheMediansOfTheirRunsOnTheLogScale) {
 }
 
 // A night that two engines measured has a value for each. A run with an injected fault belongs to no night.
-TEST_F(Nights, OfTwoEnginesAreTwoPoints) {
+TEST_F(Nights, TwoEnginesAreTwoPoints) {
   for (const double step_s : {0.4, 0.4, 0.9}) {
     auto one = run(1, step_s);
     one.attempt.engine_sha256 = std::string(64, step_s < 0.5 ? 'a' : 'b');
@@ -76,7 +76,7 @@ TEST_F(Nights, OfTwoEnginesAreTwoPoints) {
 }
 
 // The geometric mean of the two middle values, not the arithmetic one.
-TEST_F(Nights, OfTwoRunsAreTheirGeometricMean) {
+TEST_F(Nights, TwoRunsGiveTheirGeometricMean) {
   for (const double step_s : {0.4, 0.9}) add(run(1, step_s));
   EXPECT_NEAR(load()[0].nights[0].value, 0.6, 1e-9);
 }
@@ -102,7 +102,7 @@ TEST_F(Nights, LeaveOutNoisyAndFailedRuns) {
 }
 
 // A GPU at its power cap changes its clock.
-TEST_F(Nights, OfAGpuBearAProbeThatIsNoiseOnAProcessor) {
+TEST_F(Nights, AGpuAllowsAProbeThatIsNoisyOnAProcessor) {
   for (const auto device : {spec::Device::cpu, spec::Device::cuda}) {
     auto turned = run(1, 0.5);
     turned.run.device = device;
@@ -116,7 +116,7 @@ TEST_F(Nights, OfAGpuBearAProbeThatIsNoiseOnAProcessor) {
   EXPECT_FALSE(series[1].nights[0].noisy);
 }
 
-TEST_F(Nights, TwoMachinesOfOneNightAreTwoPoints) {
+TEST_F(Nights, TwoMachinesInOneNightAreTwoPoints) {
   add(run(1, 0.5));
   auto other = run(1, 0.8);
   other.environment.cpu_model = "another";
@@ -152,7 +152,7 @@ TEST_F(Nights, GatherOnOneClassOfMachine) {
                              testing::HasSubstr("kernel 6.1.27 -> 6.1.28")));
 }
 
-TEST_F(Nights, OfACellBeforeTonightAreThoseOfEveryMachineAndRun) {
+TEST_F(Nights, PreviousNightsOfACellIncludeEveryMachineAndRun) {
   for (int night = 1; night <= 4; ++night) {
     auto one = run(night, 0.5);
     one.environment.cpu_model = "CPU " + std::to_string(night);
@@ -221,7 +221,7 @@ TEST_F(Nights, TonightIsTheNewestSweepWithTheStateOfEachCell) {
   EXPECT_EQ(tonight.cells[1].reason, "needs 80 GiB");
 }
 
-TEST_F(Nights, KnowWhatTheirSweepWasAskedFor) {
+TEST_F(Nights, KnowTheRequestOfTheirSweep) {
   auto chosen = run(1, 0.5, "a");
   chosen.attempt.only = "fsdp=1";
   add(chosen);
@@ -253,7 +253,7 @@ TEST_F(Nights, ProbesAreTheMediansOfEachNight) {
 }
 
 // Only nights count: neither a measurement by hand nor half of a comparison belongs to a history.
-TEST_F(Nights, AreSweepsThatWereMadeAsOne) {
+TEST_F(Nights, AreOnlySweepsMadeAsNights) {
   add(run(1, 0.5));
   int day = 2;
   for (const auto kind : {SweepKind::imported, SweepKind::hand, SweepKind::comparison, SweepKind::reproduction}) {
@@ -271,7 +271,7 @@ TEST_F(Nights, AreSweepsThatWereMadeAsOne) {
   EXPECT_THAT(load()[0].nights, SizeIs(2)) << "those of a demonstration are its history";
 }
 
-TEST_F(Nights, OfAMatrixAreThoseOfItsVeryName) {
+TEST_F(Nights, AMatrixIsMatchedByItsExactName) {
   for (const auto* name : {"tiny [nightly]", "tn", "tn/x", "tiny n", "control"}) {
     auto one = run(1, 0.5, name);
     one.attempt.matrix = name;
@@ -298,7 +298,7 @@ TEST_F(Nights, OfAMatrixAreThoseOfItsVeryName) {
   }
 }
 
-TEST_F(Nights, OfTheFutureAreNotLookedAtAndNamed) {
+TEST_F(Nights, FutureOnesAreNamedAndNotUsed) {
   for (int night = 1; night <= 3; ++night) add(run(night, 0.5));
   auto future = run(4, 0.5);
   future.attempt.started_utc = "2030-01-01T02:00:00Z";
@@ -314,7 +314,7 @@ TEST_F(Nights, OfTheFutureAreNotLookedAtAndNamed) {
 }
 
 // Two nodes measure one matrix into one store: the second one begins while the first one is measuring.
-TEST_F(Nights, LookAtThemselves) {
+TEST_F(Nights, ConcurrentNightsUseTheirOwnSweep) {
   add(run(1, 0.5, "a"));
   for (const auto* node : {"first", "second"}) {
     auto tonight = run(2, 0.5, *node == 'f' ? "a" : "b");

@@ -83,7 +83,7 @@ TEST(StepLineReader, TakesALossThatIsNotANumber) {
 }
 
 // std::from_chars would accept these as numbers.
-TEST(StepLineReader, RefusesWordsOfCThatAreNoJson) {
+TEST(StepLineReader, RefusesNumbersOfCThatAreNotJson) {
   const auto good = to_json_line(StepRecord{});
   const std::string key = "\"loss\":";
   const auto at = good.find(key) + key.size();
@@ -130,7 +130,7 @@ TEST(LineLayout, TakesLinesOfItsOwnKeysOnly) {
   EXPECT_THROW(LineLayout({}, R"({"number":0})"), std::logic_error);
 }
 
-TEST(StepLineReader, RefusesWhatTheGeneralParserRefuses) {
+TEST(StepLineReader, RefusesTheSameLinesAsTheGeneralParser) {
   const auto line = to_json_line(StepRecord{});
   auto negative = line;
   negative.replace(negative.find("\"wall_ns\":0"), 11, "\"wall_ns\":-5");

@@ -43,7 +43,7 @@ TEST(StoredSteps, KeepTheUseOfExpertsAndTheirTokens) {
   EXPECT_EQ(step.traced, 1);
 }
 
-TEST(StoredSteps, HaveNoTokenCountsWhereNoneWereRecorded) {
+TEST(StoredSteps, HaveTokenCountsOnlyIfRecorded) {
   ScratchFolder scratch;
   auto db = open_database(scratch / "a.db");
   ExampleRun example{.attempt = example_attempt("one", 1)};
@@ -60,7 +60,7 @@ TEST(StoredSteps, HaveNoTokenCountsWhereNoneWereRecorded) {
   EXPECT_TRUE(std::isnan(step.balance_loss));
 }
 
-TEST(StepsMigration, KnowsOfOlderStepsThatNothingWasRecorded) {
+TEST(StepsMigration, OlderStepsHaveNoRecordedCounts) {
   const auto first = read_text(PERFBENCH_SOURCE_DIR "/tests/harness/store/schema_001.sql");
   ScratchFolder scratch;
   open_database(scratch / "a.db", {.schema = {.sql = first, .migrations = {}}})

@@ -21,7 +21,7 @@ Subject engine(char digest, const std::string& library = "1") {
           .git_commit = std::string(40, 'a')};
 }
 
-TEST(Subject, IsTheEnginesBytesWithWhatWasDoneToIt) {
+TEST(Subject, IsTheEnginesBytesAndItsFaults) {
   const auto one = engine('1');
   auto renamed = one;
   renamed.git_commit = std::string(40, 'b');
@@ -36,7 +36,7 @@ TEST(Subject, IsTheEnginesBytesWithWhatWasDoneToIt) {
   EXPECT_FALSE(same_subject(one, paired));
 }
 
-TEST(Subject, OfAnAttemptThatToldNothingIsThatOfTheOthers) {
+TEST(Subject, AnAttemptWithoutFactsHasTheSubjectOfTheOthers) {
   auto silent = engine('1');
   silent.told.reset();
   SubjectGroups groups;
@@ -46,7 +46,7 @@ TEST(Subject, OfAnAttemptThatToldNothingIsThatOfTheOthers) {
   EXPECT_EQ(groups.place_of(silent), 0U);
 }
 
-TEST(Subject, TheClockOfADemonstrationIsNoFault) {
+TEST(Subject, TheClockOfADemonstrationIsNotAFault) {
   auto subject = engine('1');
   subject.inject = {"work_clock:noise=0.02"};
   EXPECT_FALSE(subject.is_faulty());
@@ -66,14 +66,14 @@ TEST(Subject, HasANameForPeople) {
   EXPECT_EQ(subject_name({.source = "sweep", .git_commit = std::string(40, 'a')}), "unknown engine of sweep");
 }
 
-TEST(Subject, NamesOfOneCommitSayWhatDiffers) {
+TEST(Subject, NamesOfOneCommitShowTheDifference) {
   EXPECT_THAT(distinct_names({engine('1'), engine('2')}),
               ElementsAre("aaaaaaaa (engine 11111111)", "aaaaaaaa (engine 22222222)"));
   EXPECT_THAT(distinct_names({engine('1'), engine('1', "2")}),
               ElementsAre("aaaaaaaa (libraries.L 1)", "aaaaaaaa (libraries.L 2)"));
 }
 
-TEST(Subject, IsNamedByItsWholeNameBeforeAPartOfIt) {
+TEST(Subject, AWholeNameComesBeforeAPartOfOne) {
   auto side = engine('1');
   side.side = "A";
   const std::vector<Subject> all{side, engine('1')};
@@ -85,7 +85,7 @@ TEST(Subject, IsNamedByItsWholeNameBeforeAPartOfIt) {
 }
 
 // An older perfbench did not record the engine: then each sweep is a subject of its own, and so is each build.
-TEST(Subject, WithoutAnEngineIsOfItsSweepAndBuild) {
+TEST(Subject, WithoutAnEngineBelongsToItsSweepAndBuild) {
   const ScratchFolder scratch;
   auto db = open_database(scratch / "a.db");
   int written = 0;

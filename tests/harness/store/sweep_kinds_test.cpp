@@ -10,7 +10,7 @@ namespace {
 
 using testing::ElementsAre;
 
-TEST(SweepKindsMigration, KnowsWhatIdsAndNamesMeant) {
+TEST(SweepKindsMigration, DerivesTheKindFromIdsAndNames) {
   const auto first = read_text(PERFBENCH_SOURCE_DIR "/tests/harness/store/schema_001.sql");
   const auto up_to = [&](std::size_t version) {
     return Schema{.sql = first, .migrations = current_schema().migrations.first(version - 1)};

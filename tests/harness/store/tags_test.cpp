@@ -43,7 +43,7 @@ class TagLedger : public testing::Test {
   std::string run_ = run_id(example_spec());
 };
 
-TEST_F(TagLedger, KeepsWhatATagNames) {
+TEST_F(TagLedger, KeepsTheTarget) {
   record_tag(db_, tag("release-1.2"));
   record_tag(db_, tag("noisy", 2));
   EXPECT_EQ(find_tag(db_, "release-1.2")->attempt_key, std::nullopt);
@@ -55,12 +55,12 @@ TEST_F(TagLedger, KeepsWhatATagNames) {
   EXPECT_FALSE(find_tag(db_, "quiet"));
 }
 
-TEST_F(TagLedger, TakesANameOnce) {
+TEST_F(TagLedger, ANameIsUsedOnce) {
   record_tag(db_, tag("noisy", 2));
   EXPECT_THAT(refusal("noisy"), HasSubstr("is a tag of run " + run_.substr(0, 12) + " (one attempt) already"));
 }
 
-TEST_F(TagLedger, RefusesNamesThatMeanSomethingElse) {
+TEST_F(TagLedger, RefusesReservedNames) {
   for (const auto& [name, why] : {std::pair{"latest", "names runs already"},
                                   {"all", "names runs already"},
                                   {"abcdef", "start of a run id"},
@@ -75,7 +75,7 @@ TEST_F(TagLedger, RefusesNamesThatMeanSomethingElse) {
   }
 }
 
-TEST_F(TagLedger, RemovesATagOfTheRunThatIsNamedAlone) {
+TEST_F(TagLedger, RemovesATagOnlyFromTheNamedRun) {
   record_tag(db_, tag("noisy", 2));
   const auto refused = [&](const std::string& name, std::optional<std::int64_t> attempt) {
     try {
@@ -105,7 +105,7 @@ TEST_F(TagLedger, KeepsNotesInTheirOrder) {
   EXPECT_THROW(note("", "2026-02-02T00:00:00Z", {}), InputError);
 }
 
-TEST_F(TagLedger, IsOfRunsThatAreThere) {
+TEST_F(TagLedger, NeedsAnExistingRun) {
   EXPECT_THROW(db_.execute("INSERT INTO tags VALUES (1, 'x', 77, NULL, 'ada', '2026-02-01T00:00:00Z')"), StoreError);
   EXPECT_THROW(db_.execute("INSERT INTO notes VALUES (1, 77, NULL, 'ada', 'x', '2026-02-01T00:00:00Z')"), StoreError);
   record_tag(db_, tag("noisy", 2));

@@ -84,7 +84,7 @@ TEST_F(TracedRun, KeepsItsResultWhenTheTraceIsDamagedOrMissing) {
   EXPECT_THAT(ingest_run_directory(fourth, folder_).trace_problem, HasSubstr("although the run's profile.steps is 1"));
 }
 
-TEST_F(TracedRun, ThatCrashedIsNotBlamedForItsTrace) {
+TEST_F(TracedRun, ACrashedRunIsNotBlamedForItsTrace) {
   example_.attempt.state = AttemptState::crashed;
   std::filesystem::remove_all(folder_);
   write_run_directory(folder_, example_);

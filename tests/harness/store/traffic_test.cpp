@@ -7,7 +7,7 @@
 namespace perfbench::harness {
 namespace {
 
-TEST(TrafficMigration, KnowsNothingOfTheWaitingInOlderRuns) {
+TEST(TrafficMigration, OlderRunsHaveNoWaitingTimes) {
   const auto first = read_text(PERFBENCH_SOURCE_DIR "/tests/harness/store/schema_001.sql");
   const Schema eleventh{.sql = first, .migrations = current_schema().migrations.first(10)};
   ScratchFolder scratch;

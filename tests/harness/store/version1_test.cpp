@@ -22,7 +22,7 @@ std::string first_line(const std::string& file) {
   return text.substr(0, text.find('\n'));
 }
 
-TEST(Version1Run, IsTakenInUnderTheIdItWasGiven) {
+TEST(Version1Run, IsIngestedUnderItsOriginalId) {
   ScratchFolder scratch;
   auto db = open_database(scratch / "a.db");
   const auto outcome = ingest_run_directory(db, kFolder);
@@ -35,7 +35,7 @@ TEST(Version1Run, IsTakenInUnderTheIdItWasGiven) {
   EXPECT_EQ(run.text(1), first_line(kRunFile));
 }
 
-TEST(Version1Run, IsWrittenTodayAsItWasThen) {
+TEST(Version1Run, IsWrittenTheSameWayToday) {
   const auto run = first_line(kRunFile);
   EXPECT_EQ(spec::canonical_json(spec::parse_run_json(run)), run);
   const auto environment = first_line(kEnvironmentFile);

@@ -6,7 +6,7 @@
 namespace perfbench::harness {
 namespace {
 
-TEST(TracePart, IsThatOfTheOperation) {
+TEST(TracePart, FollowsTheOperation) {
   EXPECT_EQ(part_of(spec::TraceOp::matmul), TracePart::gemm);
   EXPECT_EQ(part_of(spec::TraceOp::attention_backward), TracePart::attention);
   EXPECT_EQ(part_of(spec::TraceOp::norm_apply), TracePart::norm);
@@ -23,14 +23,14 @@ TEST(TracePart, EveryOperationHasOneAndCopiesAreSpansOfCopies) {
   }
 }
 
-TEST(TracePart, OfASpanComesFromItsNameUnlessItIsOfACollective) {
+TEST(TracePart, ASpansPartComesFromItsNameUnlessItIsACollective) {
   EXPECT_EQ(part_of_span(spec::TraceKind::op, "matmul"), TracePart::gemm);
   EXPECT_EQ(part_of_span(spec::TraceKind::submit, "all_gather"), TracePart::collective);
   EXPECT_EQ(part_of_span(spec::TraceKind::op, "no_such_operation"), std::nullopt);
 }
 
 // Demangled names of libraries.
-TEST(TracePart, OfAKernelWithoutASpanIsReadFromItsName) {
+TEST(TracePart, AKernelWithoutASpanIsSortedByItsName) {
   for (const auto& [name, part] :
        {std::pair{"sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize64x128x64", TracePart::gemm},
         std::pair{"void cutlass::Kernel2<cutlass_80_tensorop_s1688gemm_128x128>(Params)", TracePart::gemm},

@@ -63,7 +63,7 @@ TEST(StepAlignment, PairsTheOperationsOfTheStepsOfMiddleLength) {
 }
 
 // One layer of the other step is missing, and one operation is done twice.
-TEST(StepAlignment, WhatOneStepHasAloneStandsWhereItRan) {
+TEST(StepAlignment, OperationsOfOneStepStandWhereTheyRan) {
   MadeUpTrace more;
   add_step(more, 0, 0, {30});
   more.host(TraceKind::range, "layers.0", 40, 60).host(TraceKind::op, "matmul", 40, 60);
@@ -79,7 +79,7 @@ TEST(StepAlignment, WhatOneStepHasAloneStandsWhereItRan) {
   EXPECT_EQ(found->operations[3].difference_ns(), -40);
 }
 
-TEST(StepAlignment, IsOfTheRanksThatBothHave) {
+TEST(StepAlignment, UsesTheRanksThatBothHave) {
   const auto found = align_steps({steps_of(0, {{30}}), steps_of(1, {{50}})}, {steps_of(1, {{20}}), steps_of(2, {{9}})});
   ASSERT_TRUE(found);
   EXPECT_EQ(found->a_wall_ns, 60) << "of the slowest rank";

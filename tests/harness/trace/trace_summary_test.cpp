@@ -130,7 +130,7 @@ TEST(TraceSummary, FollowsKernelsToTheSpansThatSubmittedThem) {
   EXPECT_EQ(s.other_ns, 10);
 }
 
-TEST(TraceSummary, AGapIsOfTheHostUnlessSomethingWasHandedOverThatWaits) {
+TEST(TraceSummary, AGapCountsToTheHostUnlessSubmittedWorkWaits) {
   const auto s = summary_of_step(gpu_step());
   // [15, 20): launched, not begun. [320, 400): the collective waits. [510, 530): launched, not begun.
   EXPECT_EQ(s.idle_dependency_ns, 5 + 80 + 20);
@@ -193,7 +193,7 @@ TEST(TraceSummary, PartsSumToTheStepWhateverTheEvents) {
   }
 }
 
-TEST(TraceSummary, AHundredThousandNestedSpansAreNoWorseThanAsManyInARow) {
+TEST(TraceSummary, AHundredThousandNestedSpansAreAsFastAsSequentialOnes) {
   MadeUpTrace made;
   constexpr std::int64_t kSpans = 100'000;
   made.step(0, 0, 2 * kSpans);

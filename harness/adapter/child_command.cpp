@@ -24,7 +24,7 @@ struct BothEnds {
 BothEnds make_both_ends() {
   std::array<int, 2> fds{};
   if (pipe2(fds.data(), O_CLOEXEC) != 0) {
-    throw harness::RunDirectoryError(std::string("[adapter] no pipe: ") + std::strerror(errno));
+    throw harness::RunDirectoryError(std::string("[adapter] cannot create a pipe: ") + std::strerror(errno));
   }
   return {harness::FileDescriptor(fds[0]), harness::FileDescriptor(fds[1])};
 }

@@ -21,7 +21,7 @@ constexpr std::size_t kChunkBytes = std::size_t{1} << 20;
 template <class Take>
 bool each_chunk(const fs::path& path, std::int64_t most_bytes, const Take& take) {
   const auto file = spec::RegularFile::open(path);
-  if (!file) throw spec::FileError(path, "is not there");
+  if (!file) throw spec::FileError(path, "does not exist");
   std::string chunk(kChunkBytes, '\0');
   std::int64_t at = 0;
   while (at < most_bytes) {

@@ -24,8 +24,8 @@ std::pair<std::string, spec::DeclaredMetric> parse_metric_option(std::string_vie
   const auto equals = text.find('=');
   if (equals == std::string_view::npos || equals == 0 || equals + 1 == text.size()) {
     throw readers::ReaderError("'" + std::string(text) +
-                               "': a metric is NAME=REGEX[:UNIT[:lower|higher]], such as "
-                               "'step_time_s=took (?P<value>[0-9.]+) ms:ms'");
+                               "': the form of a metric is NAME=REGEX[:UNIT[:lower|higher]], such as 'step_time_s=took "
+                               "(?P<value>[0-9.]+) ms:ms'");
   }
   std::string name(text.substr(0, equals));
   auto rest = text.substr(equals + 1);

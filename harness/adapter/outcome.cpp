@@ -23,7 +23,7 @@ struct KnownText {
 constexpr const char* kLessMemory =
     "it ran out of device memory: a smaller batch per device or more recomputation needs less";
 constexpr const char* kNoTerminal =
-    "it asks for input, and a program that is measured has no terminal: give the answer as an argument or in a file";
+    "it asks for input, but a measured program has no terminal: give the answer as an argument or in a file";
 constexpr std::array kKnown{
     KnownText{"CUDA out of memory", kLessMemory, ProgramStatus::out_of_memory},
     KnownText{"RESOURCE_EXHAUSTED", kLessMemory, ProgramStatus::out_of_memory},
@@ -31,8 +31,8 @@ constexpr std::array kKnown{
     KnownText{"Inappropriate ioctl for device", kNoTerminal},
     KnownText{"/dev/tty", kNoTerminal},
     KnownText{"No module named", "install the module into the environment whose Python the command names"},
-    KnownText{"Address already in use", "another program holds the port that it wants"},
-    KnownText{"No space left on device", "free some space where it writes"},
+    KnownText{"Address already in use", "another program uses the port that it needs"},
+    KnownText{"No space left on device", "free some space on the disk to which it writes"},
 };
 
 // Recognises "KeyError: 'NAME'" of Python and "NAME: unbound variable" of a shell.
@@ -106,7 +106,8 @@ Verdict verdict_of(const spec::ProgramSpec& program, const ProgramEnd& end, cons
     return {failed, "exit code " + std::to_string(end.exit_code) + " " + progress + last_words_of(end)};
   }
   if (settled.lost_loss_at) {
-    return {ProgramStatus::diverged, "the loss is no finite number at step " + std::to_string(*settled.lost_loss_at)};
+    return {ProgramStatus::diverged,
+            "the loss is not a finite number at step " + std::to_string(*settled.lost_loss_at)};
   }
   if (!end.missing_files.empty()) return {ProgramStatus::quarantined, end.missing_files.front()};
   const bool wants_records = !program.reader.empty() || !program.metrics.empty() || program.steps > 0;
@@ -153,12 +154,13 @@ spec::ProgramResult judge_program(const spec::ProgramSpec& program, const Progra
                              .notes = settled.notes};
   for (const auto& note : end.notes) result.notes.push_back(one_line(note));
   if (end.children_left > 0) {
-    result.notes.push_back("it left " + std::to_string(end.children_left) +
-                           " processes behind, which were ended; a program should wait for those that it starts");
+    result.notes.push_back(
+        "it left " + std::to_string(end.children_left) +
+        " processes behind, which were ended; a program should wait for the processes that it starts");
   }
   if (end.dropped_bytes > 0) {
     result.notes.push_back(std::to_string(end.dropped_bytes) + " of its " + std::to_string(end.output_bytes) +
-                           " bytes of output were read and not kept in program.log");
+                           " bytes of output were read but not kept in program.log");
   }
   return result;
 }
@@ -166,9 +168,9 @@ spec::ProgramResult judge_program(const spec::ProgramSpec& program, const Progra
 std::string start_problem(const std::string& command, const std::string& workdir, int error) {
   std::string text = "cannot start '" + command + "' in " + workdir + ": " + std::strerror(error);
   if (error == ENOENT) {
-    text += command.find('/') == std::string::npos ? "; it is in no folder of PATH: install it, or write its path"
-                                                   : "; there is no such file, or its first line names an interpreter "
-                                                     "that does not exist";
+    text += command.find('/') == std::string::npos
+                ? "; it is not in PATH: install it, or give its path"
+                : "; there is no such file, or its first line names an interpreter that does not exist";
   }
   if (error == EACCES) text += "; make it executable with chmod +x, or name its interpreter first";
   return text;
@@ -184,7 +186,8 @@ std::string problem_before_start(const spec::ProgramSpec& program, bool with_tur
   }
   for (const auto& [name, value] : program.env) {
     if (is_secret_name(name)) {
-      return "`env` has " + name + ", and what `env` has is recorded: export it where perfbench is started instead";
+      return "`env` has " + name +
+             ", and the values in `env` are recorded: export it where perfbench is started instead";
     }
   }
   for (const auto& name : program.needs) {

@@ -224,7 +224,7 @@ void take_files(const spec::ProgramSpec& program, const fs::path& dir, const std
       }
       if (expected.before && file_state(*found) == expected.before) {
         end.missing_files.push_back(found->string() +
-                                    " is older than the run: the program wrote elsewhere; remove the old file");
+                                    " is older than the run: the program wrote to another place; remove the old file");
         continue;
       }
       const auto read = read_metric_file(*found, expected.file.format, {program.metrics, program.work});
@@ -328,7 +328,7 @@ spec::ProgramResult adapt_log(const fs::path& log, const fs::path& dir) {
   constexpr std::size_t kChunkOfLog = std::size_t{1} << 20;
   const auto program = read_program(dir);
   auto file = spec::RegularFile::open(log);
-  if (!file) throw spec::FileError(log, "is not there");
+  if (!file) throw spec::FileError(log, "does not exist");
   SampleFile samples(dir / spec::kSamplesFile);
   OutputReaders readers(program, dir / spec::kProgramLogFile, {}, samples);
   std::string chunk(kChunkOfLog, '\0');

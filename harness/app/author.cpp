@@ -25,7 +25,7 @@ std::string author_or_current(const std::string& named) {
   if (!named.empty()) return named;
   if (auto name = git_user(); !name.empty()) return name;
   if (const char* user = std::getenv("USER"); user != nullptr && *user != '\0') return user;
-  throw InputError("who is the author? give --author, or set git's user.name or USER");
+  throw InputError("the author is unknown; give --author, or set git's user.name or USER");
 }
 
 }  // namespace perfbench::harness

@@ -121,11 +121,11 @@ struct AttemptRecord {
     f(Field{"command", "what was executed"}, self.command);
     f(Field{"sweep_id", "the sweep it belongs to"}, self.sweep_id);
     f(Field{"perfbench_version", "version of the harness"}, self.perfbench_version);
-    f(Field{"selection", "which cells of the matrix the sweep was to run; empty: all"}.omitted_at_default(), self.only);
-    f(Field{"sweep_kind", "what its sweep was made for"}.omitted_at_default(), self.sweep_kind);
+    f(Field{"selection", "cells of the matrix that the sweep was to run; empty: all"}.omitted_at_default(), self.only);
+    f(Field{"sweep_kind", "purpose of its sweep"}.omitted_at_default(), self.sweep_kind);
     f(Field{"engine_sha256", "SHA-256 of the engine's file"}.omitted_at_default(), self.engine_sha256);
-    f(Field{"repeats", "attempts of every cell that were asked for by hand", 0}.omitted_at_default(), self.repeats);
-    f(Field{"words", "what the command that began its sweep said about the cells"}.omitted_at_default(), self.words);
+    f(Field{"repeats", "attempts of every cell that the user requested", 0}.omitted_at_default(), self.repeats);
+    f(Field{"words", "options of the command that began its sweep"}.omitted_at_default(), self.words);
   }
 };
 

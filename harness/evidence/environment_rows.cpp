@@ -78,7 +78,7 @@ std::string as_text(const spec::MemberType& type, const void* value) {
     case spec::MemberKind::text:
       return *static_cast<const std::string*>(value);
     default:
-      throw std::logic_error("a fact of an environment is a scalar");
+      throw std::logic_error("a fact of an environment must be a scalar");
   }
 }
 
@@ -101,7 +101,7 @@ void from_text(const std::string& text, const spec::MemberType& type, void* valu
       *static_cast<std::string*>(value) = text;
       return;
     default:
-      throw std::logic_error("a fact of an environment is a scalar");
+      throw std::logic_error("a fact of an environment must be a scalar");
   }
 }
 

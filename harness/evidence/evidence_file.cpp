@@ -35,16 +35,16 @@ std::vector<FileSchema> file_schemas() {
   const spec::Json trace{
       {"oneOf", spec::Json::array({fields_schema<spec::TraceEvent>(), fields_schema<spec::TraceEnd>()})}};
   std::vector<FileSchema> schemas{
-      {"run", kRunFile, "the run that was asked for", fields_schema<spec::RunSpec>()},
+      {"run", kRunFile, "the requested run", fields_schema<spec::RunSpec>()},
       {"env", kEnvironmentFile, "the machine and the build", fields_schema<spec::EnvironmentRecord>()},
       {"steps", "steps.rank<R>.jsonl", "the steps of rank R, one a line", fields_schema<spec::StepRecord>()},
-      {"gpu", "gpu.rank<R>.jsonl", "what the GPU of rank R said, one sample a line", fields_schema<spec::GpuSample>()},
+      {"gpu", "gpu.rank<R>.jsonl", "samples of the GPU of rank R, one a line", fields_schema<spec::GpuSample>()},
       {"trace", "trace.rank<R>.jsonl", "the traced steps of rank R, one event a line, then their number", trace},
-      {"result", kResultFile, "how the engine says that the run ended", fields_schema<spec::RunSummary>()},
+      {"result", kResultFile, "the engine's result of the run", fields_schema<spec::RunSummary>()},
       {"checkpoint", spec::kCheckpointFile, "of a checkpoint (checkpoints/step_<N>): its model and ranks",
        fields_schema<spec::CheckpointManifest>()},
-      {"rank", "rank<R>.json", "of a checkpoint: what rank R's values are", fields_schema<spec::CheckpointShard>()},
-      {"attempt", kAttemptFile, "how the harness says that it ended", fields_schema<AttemptRecord>()},
+      {"rank", "rank<R>.json", "of a checkpoint: the values of rank R", fields_schema<spec::CheckpointShard>()},
+      {"attempt", kAttemptFile, "the harness's record of the attempt", fields_schema<AttemptRecord>()},
   };
   for (auto& entry : schemas) {
     entry.schema["$schema"] = spec::kJsonSchemaDialect;

@@ -253,7 +253,7 @@ std::optional<RunEvidence> read_run_directory(const fs::path& directory) {
   out.recorded_state = out.attempt.state;
   out.record_sha256 = record_digest(out.attempt);
   auto run = parse_needed(directory / kRunFile, parse_recorded_run);
-  if (!run) throw InputError(fmt::format("[ingest] {} is not there", (directory / kRunFile).string()));
+  if (!run) throw InputError(fmt::format("[ingest] {} does not exist", (directory / kRunFile).string()));
   out.run = std::move(*run);
   out.run_json = spec::canonical_json(out.run);
   check_run(directory, out);

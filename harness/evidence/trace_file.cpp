@@ -46,15 +46,15 @@ class Reader {
  private:
   std::string cut_off() const {
     return fmt::format(
-        "is the last line, and not the one that counts the events: the engine's rank {} ended while it "
-        "wrote its trace; execute the cell again",
+        "is the last line, but not the one that counts the events: the engine's rank {} ended while it wrote its "
+        "trace; execute the cell again",
         trace_.rank);
   }
 
   std::string whole_text() const {
     try {
       auto text = spec::read_regular_file(file_, spec::kLargestRecordsBytes);
-      if (!text) throw InputError(fmt::format("[trace] {} is not there", file_.string()));
+      if (!text) throw InputError(fmt::format("[trace] {} does not exist", file_.string()));
       return *std::move(text);
     } catch (const spec::FileError& e) {
       throw InputError(fmt::format("[trace] {}", e.what()));
@@ -66,7 +66,7 @@ class Reader {
     try {
       auto parsed = spec::parse_trace_line(line);
       const auto rank = std::visit([](const auto& record) { return record.rank; }, parsed);
-      if (rank != trace_.rank) reject_trace(file_, line_number_, fmt::format("is of rank {}", rank));
+      if (rank != trace_.rank) reject_trace(file_, line_number_, fmt::format("belongs to rank {}", rank));
       if (auto* event = std::get_if<spec::TraceEvent>(&parsed)) {
         trace_.events.push_back(std::move(*event));
       } else {
@@ -81,7 +81,7 @@ class Reader {
     const auto found = static_cast<std::int64_t>(trace_.events.size());
     if (found == end_->events) return;
     reject_trace(file_, line_number_,
-                 fmt::format("counts {} events, above it are {}: lines were lost", end_->events, found));
+                 fmt::format("counts {} events, but {} precede it: lines were lost", end_->events, found));
   }
 
   // Traced steps have one span each, in sequence.
@@ -96,13 +96,13 @@ class Reader {
     }
     if (static_cast<std::int64_t>(steps.size()) != end_->steps) {
       reject_trace(file_, line_number_,
-                   fmt::format("counts {} steps, above it are the spans of {}", end_->steps, steps.size()));
+                   fmt::format("counts {} steps, but spans of {} precede it", end_->steps, steps.size()));
     }
     std::sort(steps.begin(), steps.end(), [](const auto* a, const auto* b) { return a->start_ns < b->start_ns; });
     for (std::size_t i = 1; i < steps.size(); ++i) {
       if (steps[i]->start_ns >= steps[i - 1]->end_ns) continue;
       reject_trace(file_, line_number_,
-                   fmt::format("ends a trace in which step {} begins before step {} has ended", steps[i]->step,
+                   fmt::format("ends a trace in which step {} begins before the end of step {}", steps[i]->step,
                                steps[i - 1]->step));
     }
   }
@@ -134,14 +134,14 @@ std::vector<RankTrace> read_traces(const fs::path& directory, std::optional<std:
   if (found.empty()) return {};
   const std::int64_t wanted = std::max(ranks.value_or(0), *found.rbegin() + 1);
   if (ranks && wanted > *ranks) {
-    throw InputError(fmt::format("[trace] {} holds {}, but its run has {} ranks: the folder mixes two runs",
+    throw InputError(fmt::format("[trace] {} contains {}, but its run has {} ranks: the folder mixes two runs",
                                  directory.string(), trace_file(wanted - 1), *ranks));
   }
   std::vector<RankTrace> traces;
   for (std::int64_t rank = 0; rank < wanted; ++rank) {
     if (!found.contains(rank)) {
-      throw InputError(fmt::format("[trace] {} holds {}, but no {}: the trace of a rank is missing", directory.string(),
-                                   trace_file(*found.begin()), trace_file(rank)));
+      throw InputError(fmt::format("[trace] {} contains {}, but not {}: the trace of a rank is missing",
+                                   directory.string(), trace_file(*found.begin()), trace_file(rank)));
     }
     traces.push_back(Reader(directory / trace_file(rank), rank).read());
   }

@@ -175,7 +175,7 @@ AttemptOutcome ended_by_signal(const AttemptEvidence& evidence, const RankSignal
   const auto what =
       fmt::format("{} was ended by signal {} ({}) {}", who, seen.signal, strsignal(seen.signal), progress(evidence));
   if (seen.signal == SIGKILL && evidence.kernel_memory_kills > 0) {
-    return {AttemptState::out_of_memory, what + "; the kernel ended processes of this node for want of memory"};
+    return {AttemptState::out_of_memory, what + "; the kernel killed processes of this node because memory ran out"};
   }
   if (seen.signal == SIGXFSZ) {
     return {AttemptState::crashed, fmt::format("{}; no file of a run may hold more than {:g} GiB", what,
@@ -195,7 +195,7 @@ AttemptOutcome ended_by_itself(const AttemptEvidence& evidence) {
     return {AttemptState::out_of_memory, "the engine ran out of memory " + progress(evidence) + last_words(evidence)};
   }
   if (is(spec::EngineExit::infeasible)) {
-    return {AttemptState::infeasible, "the engine says it is infeasible" + last_words(evidence)};
+    return {AttemptState::infeasible, "the engine reports that the run is infeasible" + last_words(evidence)};
   }
   if (is(spec::EngineExit::input_error)) {
     return {AttemptState::crashed, "the engine rejects its input" + last_words(evidence)};
@@ -208,9 +208,9 @@ AttemptOutcome ended_by_itself(const AttemptEvidence& evidence) {
   }
   if (status != spec::enum_name(spec::EngineExit::ok))
     return {AttemptState::crashed, "the engine failed " + progress(evidence) + last_words(evidence)};
-  if (!evidence.damaged_files.empty()) return {AttemptState::crashed, "the engine says ok, but left damaged files"};
+  if (!evidence.damaged_files.empty()) return {AttemptState::crashed, "the engine reports ok, but left damaged files"};
   if (evidence.steps_recorded != evidence.steps_wanted) {
-    return {AttemptState::quarantined, fmt::format("the engine says ok, but its records hold {} of {} steps",
+    return {AttemptState::quarantined, fmt::format("the engine reports ok, but its records have only {} of {} steps",
                                                    evidence.steps_recorded, evidence.steps_wanted)};
   }
   // A loss that is not finite is the most important fact, even if GPU trouble spoiled the times.
@@ -224,12 +224,12 @@ AttemptOutcome outcome_of(const AttemptEvidence& evidence, const RankSignal& see
     case EndCause::cancelled:
       return {AttemptState::cancelled, "cancelled by the user " + progress(evidence)};
     case EndCause::time_limit:
-      return {AttemptState::timed_out, fmt::format("not done within {:g} s, the limit of a cell; ended {}{}",
+      return {AttemptState::timed_out, fmt::format("not finished within {:g} s, the limit of a cell; ended {}{}",
                                                    std::chrono::duration<double>(evidence.time_limit).count(),
                                                    progress(evidence), last_words(evidence))};
     case EndCause::memory_limit:
       return {AttemptState::out_of_memory,
-              fmt::format("its processes held {:.2f} GiB, the limit is {:.2f} GiB; ended {}",
+              fmt::format("its processes used {:.2f} GiB, the limit is {:.2f} GiB; ended {}",
                           gibibytes(evidence.end.peak_resident_bytes), gibibytes(evidence.memory_limit_bytes),
                           progress(evidence))};
     case EndCause::exited:

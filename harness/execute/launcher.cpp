@@ -93,10 +93,8 @@ ProcessRequest Launcher::request(const spec::RunSpec& run, const fs::path& attem
   }
   if (ranks > 1) {
     if (!mpirun) {
-      throw LaunchError(
-          fmt::format("[launch] {} ranks need mpirun, which is not in PATH; install openmpi-bin, or set "
-                      "PERFBENCH_MPIRUN",
-                      ranks));
+      throw LaunchError(fmt::format(
+          "[launch] {} ranks need mpirun, which is not in PATH; install openmpi-bin, or set PERFBENCH_MPIRUN", ranks));
     }
     // Open MPI looks for a program that starts ranks on other nodes, and fails without one. A run on one node never
     // starts it, so any program will do (orte/mca/plm/rsh of Open MPI 4, plm/ssh of PRRTE in 5).

@@ -90,7 +90,7 @@ EngineAnswer ask_engine_environment(const EngineProgram& engine, int cancel_fd) 
   try {
     const auto answer = run_process(engine.request({"env"}), {.time_limit = kEngineTime, .cancel_fd = cancel_fd});
     if (answer.cause == EndCause::cancelled)
-      throw Cancelled("[doctor] cancelled while the engine was asked about this machine");
+      throw Cancelled("[doctor] cancelled while the engine was queried about this machine");
     if (answer.succeeded()) return {spec::parse_environment(answer.output), ""};
     return {{}, "'" + engine.file.string() + " env' ended with exit code " + std::to_string(answer.exit_code)};
   } catch (const LaunchError& e) {

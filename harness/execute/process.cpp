@@ -41,7 +41,8 @@ struct Pipe {
 
 Pipe make_pipe() {
   std::array<int, 2> fds{};
-  if (pipe2(fds.data(), O_CLOEXEC) != 0) throw LaunchError(fmt::format("[launch] no pipe: {}", std::strerror(errno)));
+  if (pipe2(fds.data(), O_CLOEXEC) != 0)
+    throw LaunchError(fmt::format("[launch] cannot create a pipe: {}", std::strerror(errno)));
   return {FileDescriptor(fds[0]), FileDescriptor(fds[1])};
 }
 
@@ -49,7 +50,7 @@ Pipe make_pipe() {
 Pipe make_control() {
   std::array<int, 2> fds{};
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds.data()) != 0) {
-    throw LaunchError(fmt::format("[launch] no socket: {}", std::strerror(errno)));
+    throw LaunchError(fmt::format("[launch] cannot create a socket: {}", std::strerror(errno)));
   }
   return {FileDescriptor(fds[0]), FileDescriptor(fds[1])};
 }
@@ -140,7 +141,7 @@ class MemoryWatch {
 }  // namespace
 
 Process::Process(const ProcessRequest& request) : started_(Clock::now()), mark_(new_mark()) {
-  if (request.command.empty()) throw LaunchError("[launch] an empty command");
+  if (request.command.empty()) throw LaunchError("[launch] the command is empty");
   auto arguments = request.command;
   auto environment = merged_environment(request.environment, mark_);
   const auto argument_pointers = pointers(arguments);

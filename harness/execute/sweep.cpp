@@ -52,7 +52,7 @@ class Sweep {
       progress.say(fmt::format("{} of {} cells are already done", summary_.cells_already_done, cells.size()));
     }
     if (!tasks.empty() && !resumed.note.empty()) progress.say(resumed.note);
-    for (const auto& note : leftover_notes_) progress.say("not taken into the database: " + note);
+    for (const auto& note : leftover_notes_) progress.say("not stored in the database: " + note);
     for (std::size_t i = 0; i < tasks.size() && !must_stop(); ++i) {
       progress.begin(i);
       auto finished = attempt(tasks[i], progress);
@@ -191,7 +191,7 @@ class Sweep {
       summary_.not_stored.push_back(finished.directory);
     }
     if (first_trouble && !summary_.store_error.empty()) {
-      progress.say(summary_.store_error + "\n    the sweep goes on; its run directories are complete");
+      progress.say(summary_.store_error + "\n    the sweep continues; its run directories are complete");
     }
   }
 

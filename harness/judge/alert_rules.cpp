@@ -32,7 +32,7 @@ const std::vector<StateRule>& state_rules() {
 std::string names_of(const std::vector<AlertState>& states) {
   std::string out;
   for (const auto state : states) out += (out.empty() ? "" : ", ") + std::string(spec::enum_name(state));
-  return out.empty() ? "none: a fixed alert that comes back opens anew" : out;
+  return out.empty() ? "none: if the finding comes back, a new alert opens" : out;
 }
 
 // The end of the interval that is nearer to no change; 0 if the interval includes no change.
@@ -98,7 +98,7 @@ AlertEvent transition(const Alert& alert, AlertState to, const std::string& auth
   if (std::find(allowed.begin(), allowed.end(), to) == allowed.end()) {
     throw InputError("[alerts] " + alert.alert_id + " is " + std::string(spec::enum_name(alert.state())) +
                      " and cannot become " + std::string(spec::enum_name(to)) +
-                     "; what may follow: " + names_of(allowed));
+                     "; allowed next states: " + names_of(allowed));
   }
   if (author.empty()) throw InputError("[alerts] a change of " + alert.alert_id + " needs an author: give --author");
   if (reason.empty()) throw InputError("[alerts] a change of " + alert.alert_id + " needs a reason: give --reason");

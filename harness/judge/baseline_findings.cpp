@@ -42,8 +42,8 @@ std::vector<LedgerFinding> expired_baselines(const std::vector<Baseline>& ledger
   for (const auto& [name, entry] : newest) {
     if (in_force.at(name)) continue;
     const bool ours = !entry->attempt_keys.empty();
-    out.push_back({fmt::format("baseline '{}' ({}, by {}) expired {}: nothing of that name is in force", name,
-                               spec::enum_name(entry->kind), entry->author, entry->expires_utc),
+    out.push_back({fmt::format("baseline '{}' ({}, by {}) expired {}, and no other entry of that name is in force",
+                               name, spec::enum_name(entry->kind), entry->author, entry->expires_utc),
                    ours ? set_command(*entry, "latest", "renewed after it expired")
                         : fmt::format("perfbench baseline import {} --from {} --reason 'renewed after it expired'",
                                       name, entry->source)});
@@ -63,8 +63,8 @@ std::optional<LedgerFinding> refresh_after_improvement(const std::vector<CellCom
     if (largest == nullptr || size(comparison) > size(*largest)) largest = &comparison;
   }
   if (largest == nullptr) return std::nullopt;
-  return LedgerFinding{fmt::format("{} of {} improved beyond the margin, the most {} of {} by {}: baseline '{}' would "
-                                   "let them fall back unseen",
+  return LedgerFinding{fmt::format("{} of {} improved beyond the margin, the most {} of {} by {}: with baseline '{}' a "
+                                   "later loss of this improvement would go unnoticed",
                                    improved, comparisons.size(), largest->metric, largest->label,
                                    reports::format_percent_change(*largest->decision.ratio), baseline.name),
                        set_command(baseline, selection, "improved")};

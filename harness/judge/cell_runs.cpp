@@ -147,9 +147,9 @@ namespace {
 
 void refuse_if_several(const SubjectGroups& groups, const std::string& what, const std::string& asked) {
   if (groups.subjects().size() < 2) return;
-  const auto how = asked.empty() ? "set it anew, from runs of one"
+  const auto how = asked.empty() ? "set it again, from runs of a single subject"
                                  : fmt::format("name one: '{}@{}'", asked, distinct_names(groups.subjects()).back());
-  throw InputError(fmt::format("{} is of several subjects, and a figure of all would be of none of them: {}; {}", what,
+  throw InputError(fmt::format("{} has several subjects, whose figures must not be mixed: {}; {}", what,
                                names_text(groups.subjects()), how));
 }
 
@@ -202,7 +202,7 @@ std::string why_no_value(const CellRuns& cell, const std::string& metric) {
   const bool positive = std::any_of(done.begin(), done.end(), [&](const auto* a) {
     return value_of(a) != a->metrics.end() && value_of(a)->second > 0;
   });
-  return positive ? "" : "its " + metric + " is 0, which no ratio can be made of";
+  return positive ? "" : "its " + metric + " is 0, so there is no ratio";
 }
 
 }  // namespace perfbench::harness

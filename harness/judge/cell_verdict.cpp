@@ -200,8 +200,8 @@ void doubt_one_sided_choice(CellVerdict& cell) {
   const auto& more = is_a ? a : b;
   leave_undecided(
       cell, VerdictReason::one_sided_discards,
-      fmt::format("of {} pairs in which one run alone was spoiled it was {}'s in {} (p = {:.2g}; {}): the pairs "
-                  "left are chosen by what it does; pairs in turns are not discarded for that",
+      fmt::format("one run alone was spoiled in {} pairs, and it was {}'s in {} (p = {:.2g}; {}): the remaining pairs "
+                  "are selected by what this side does; pairs in turns are not discarded for that reason",
                   a.count + b.count, is_a ? "A" : "B", more.count, p, more.first));
 }
 
@@ -212,13 +212,12 @@ void doubt_busy_sides(CellVerdict& cell, const AbRule& rule) {
     const auto cores = cores_while_waiting(wait);
     if (!cores || *cores <= rule.most_cores_while_waiting) continue;
     const bool is_a = side == Side::a;
-    leave_undecided(
-        cell, VerdictReason::busy_while_waiting,
-        fmt::format("{} computed in {}'s steps: its threads used {} of a core while {} stepped ({:.2g} of {:.2g} s "
-                    "watched; at most {} leave a verdict). Let its threads end or sleep before a step ends "
-                    "(OMP_WAIT_POLICY=passive), or compare with --pairing apart",
-                    is_a ? "A" : "B", is_a ? "B" : "A", percent(*cores), is_a ? "B" : "A", wait.cpu_s, wait.wall_s,
-                    percent(rule.most_cores_while_waiting)));
+    leave_undecided(cell, VerdictReason::busy_while_waiting,
+                    fmt::format("{} computed during {}'s steps: its threads used {} of a core while {} stepped ({:.2g} "
+                                "of {:.2g} s watched; a verdict allows at most {}). Make its threads end or sleep "
+                                "before a step ends (OMP_WAIT_POLICY=passive), or compare with --pairing apart",
+                                is_a ? "A" : "B", is_a ? "B" : "A", percent(*cores), is_a ? "B" : "A", wait.cpu_s,
+                                wait.wall_s, percent(rule.most_cores_while_waiting)));
     return;
   }
 }
@@ -250,7 +249,7 @@ void note_trends(CellVerdict& cell, const std::vector<const ExecutedPair*>& pair
     }
     const auto text = trend_text(trends);
     if (!text.empty())
-      cell.notes.push_back(fmt::format("{}: {}; longer runs differ otherwise", spec::enum_name(side), text));
+      cell.notes.push_back(fmt::format("{}: {}; longer runs may differ in another way", spec::enum_name(side), text));
   }
 }
 
@@ -280,10 +279,10 @@ void note_order_effect(CellVerdict& cell, const std::vector<const ExecutedPair*>
   const double fraction = std::expm1(std::abs(difference.mean));
   if (fraction <= kNotable || !difference.has_spread() || difference.t_p() >= kLevel) return;
   const bool of_a = difference.mean > 0;
-  cell.notes.push_back(fmt::format(
-      "contaminated: a step after the other side's takes longer than one after its own, for {} by {} more than for {} "
-      "(p = {:.2g}): {} leaves work or cold caches behind; --pairing apart compares without",
-      of_a ? "B" : "A", percent(fraction), of_a ? "A" : "B", difference.t_p(), of_a ? "A" : "B"));
+  cell.notes.push_back(
+      fmt::format("contaminated: a step after the other side's takes longer than one after its own, for {} by {} more "
+                  "than for {} (p = {:.2g}): {} leaves work or cold caches behind; --pairing apart avoids this",
+                  of_a ? "B" : "A", percent(fraction), of_a ? "A" : "B", difference.t_p(), of_a ? "A" : "B"));
 }
 
 }  // namespace
@@ -403,7 +402,7 @@ std::vector<std::string> gate_refusals(const std::vector<CellVerdict>& cells, co
   std::vector<std::string> out;
   for (const auto& cell : cells) {
     if (cell.whole && is_undecided(cell.whole->verdict)) out.push_back(cell.label + ": " + cell.whole->detail);
-    if (!cell.whole && cell.metrics.empty()) out.push_back(cell.label + ": no pair of it could be compared");
+    if (!cell.whole && cell.metrics.empty()) out.push_back(cell.label + ": none of its pairs could be compared");
     for (const auto& metric : cell.metrics) {
       const auto why = gate_refusal(metric.decided, paired_rule(metric.rule, rule));
       if (why) out.push_back(fmt::format("{} {}: {}", cell.label, metric.rule.metric, *why));

@@ -135,7 +135,7 @@ bool same_kernel(const spec::AttentionKernel& a, const spec::AttentionKernel& b)
 }  // namespace
 
 std::string why_not_exact(const CellRuns& cell, const CellRuns* theirs) {
-  if (theirs == nullptr) return "what computed the baseline is not known";
+  if (theirs == nullptr) return "the engine behind the baseline is unknown";
   if (!cell.run().deterministic || !theirs->run().deterministic) return "deterministic: false";
   if (cell.environment().empty() || theirs->environment().empty()) return "the environment of a side is unknown";
   for (const auto& d : environment_difference(cell.environment(), theirs->environment())) {

@@ -51,7 +51,7 @@ CellComparison vanished(const CellRuns& gone, const std::string& metric, const s
   out.baseline = median_of(sample_of(gone, metric));
   out.decision.verdict = Verdict::inconclusive;
   out.decision.reason = VerdictReason::vanished;
-  out.decision.detail = scope + " has this cell, and it was not measured now: run it again, or set the baseline anew";
+  out.decision.detail = scope + " has this cell, but it was not measured now: run it again, or set the baseline again";
   return out;
 }
 
@@ -103,7 +103,7 @@ void note_diverged(CellComparison& out, const CellRuns& cell) {
 // Notes that the verdict applies to runs of this length.
 void note_trend(CellComparison& out, const CellRuns& cell, const std::string& whose) {
   const auto text = trend_text(shown_values(sample_of(cell, "step_time_trend_fraction")));
-  if (!text.empty()) out.notes.push_back(whose + ": " + text + "; longer runs differ otherwise");
+  if (!text.empty()) out.notes.push_back(whose + ": " + text + "; longer runs may differ in another way");
 }
 
 // Sessions of the cell on its machine. Sessions of one machine do not show how two machines differ.
@@ -219,7 +219,7 @@ std::vector<CellComparison> compare_with_values(const std::vector<CellRuns>& cur
                               : decide_stored(cell, nullptr, theirs, metric, known);
     explain_missing(comparison.decision, cell, nullptr, metric);
     if (auto lost = diverged_now(cell)) comparison.decision = *std::move(lost);
-    comparison.notes.emplace_back("the baseline's machine is not known to this database");
+    comparison.notes.emplace_back("this database does not know the baseline's machine");
     if (const auto note = constant_note(cell, metric); note && constant) comparison.notes.push_back(*note);
     note_trend(comparison, cell, "here");
     note_diverged(comparison, cell);
@@ -232,8 +232,8 @@ std::optional<std::string> constant_note(const CellRuns& cell, const std::string
   if (!varies_between_sessions(metric)) return std::nullopt;
   std::set<std::string> sessions;
   for (const auto& attempt : cell.attempts) sessions.insert(attempt.sweep_id);
-  return fmt::format("of {} session{}: how far sessions of this cell differ is not in the verdict", sessions.size(),
-                     sessions.size() == 1 ? "" : "s");
+  return fmt::format("from {} session{}: the verdict does not include how far sessions of this cell differ",
+                     sessions.size(), sessions.size() == 1 ? "" : "s");
 }
 
 std::vector<Decision*> tested_decisions(std::vector<CellComparison>& comparisons) {

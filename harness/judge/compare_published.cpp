@@ -74,7 +74,7 @@ std::optional<double> published_value(const PublishedEntry& entry, const std::st
   if (metric == "step_time_s") return step_time_s(entry);
   if (metric == "sequences_per_s") return sequences_per_s(entry);
   if (metric == "tokens_per_s_per_device") return tokens_per_s_per_device(entry);
-  throw InputError("[compare] published rows have no metric '" + metric + "'" +
+  throw InputError("[compare] published rows do not have the metric '" + metric + "'" +
                    spec::suggestion(metric, {"step_time_s", "sequences_per_s", "tokens_per_s_per_device"}));
 }
 
@@ -121,7 +121,7 @@ class Differences {
   void unsaid(const std::string& what) { silent_.push_back(what); }
   std::vector<std::string> take() {
     if (!silent_.empty()) {
-      out_.push_back(fmt::format("the row does not say its {}; {} may differ", fmt::join(silent_, ", "),
+      out_.push_back(fmt::format("the row does not state its {}; {} may differ", fmt::join(silent_, ", "),
                                  silent_.size() == 1 ? "it" : "they"));
     }
     return std::move(out_);
@@ -219,7 +219,7 @@ std::vector<CellComparison> compare_with_published(const std::vector<CellRuns>& 
     if (!shown_values(mine).empty()) result.current = median(shown_values(mine));
     result.baseline = theirs;
     auto found = obstacles(cell, entry, comparison.hardware);
-    if (!theirs) found.push_back({VerdictReason::no_baseline, "the row does not give its " + comparison.metric});
+    if (!theirs) found.push_back({VerdictReason::no_baseline, "the row does not state its " + comparison.metric});
     if (!found.empty()) {
       result.decision.verdict = Verdict::not_comparable;
       result.decision.reason = found.front().reason;

@@ -21,7 +21,7 @@ class PairsLedger {
                       side.engine_sha256.empty() ? "unknown" : side.engine_sha256));
     }
     add("", "", LedgerPart::rule,
-        fmt::format("the side that begins is drawn from seed {}", static_cast<std::uint64_t>(comparison.seed)));
+        fmt::format("the order within pairs is drawn from seed {}", static_cast<std::uint64_t>(comparison.seed)));
   }
 
   void add_rule(const AbRule& rule, std::size_t cells, std::size_t tested) {
@@ -32,19 +32,18 @@ class PairsLedger {
     add("", "", LedgerPart::rule, fmt::format("looks at {} pairs", fmt::join(rule.looks, ", ")));
     if (rule.futile_below > 0) {
       add("", "", LedgerPart::rule,
-          fmt::format("given up at a look where the pairs left would decide with less than {}",
+          fmt::format("stopped at a look if the remaining pairs would decide with a probability below {}",
                       percent(rule.futile_below)));
     }
     const auto& spoil = rule.spoil;
     add("", "", LedgerPart::rule,
-        fmt::format("of runs that follow each other, pairs are discarded above {} of the cores by the hypervisor, {} "
-                    "by other processes, {} of movement of the noise probe or {} between the two probes; at most {} "
-                    "of a cell",
-                    percent(spoil.most_steal), percent(spoil.most_foreign), percent(spoil.most_probe_spread),
-                    percent(spoil.most_probe_shift), rule.most_discarded));
+        fmt::format(
+            "for runs that follow each other, a pair is discarded above {} of the cores taken by the hypervisor, {} by "
+            "other processes, {} of movement of the noise probe or {} between the two probes; at most {} of a cell",
+            percent(spoil.most_steal), percent(spoil.most_foreign), percent(spoil.most_probe_spread),
+            percent(spoil.most_probe_shift), rule.most_discarded));
     add("", "", LedgerPart::rule,
-        fmt::format("of runs in turns, nothing is decided where a side uses more than {} of a core while the other "
-                    "steps",
+        fmt::format("for runs in turns, nothing is decided if a side uses more than {} of a core while the other steps",
                     percent(rule.most_cores_while_waiting)));
   }
 
@@ -82,7 +81,7 @@ class PairsLedger {
     add(cell, name, LedgerPart::rule,
         fmt::format("margin {}, {}", percent(metric.rule.margin_fraction),
                     metric.rule.noise == spec::MetricNoise::measured ? "a test of the pairs"
-                                                                     : "no test where each side repeats its number"));
+                                                                     : "no test if each side repeats its number"));
     const auto& needed = metric.decided.pairs_needed;
     add(cell, name, LedgerPart::look,
         fmt::format("decided on {} pairs{}", metric.pairs,

@@ -32,8 +32,8 @@ Observation engine_finding(const MachineFacts& facts) {
             "configure with -DCMAKE_BUILD_TYPE=Release"};
   }
   if (env.git_dirty) {
-    return {"engine", ObservationState::warn, found + ", from a changed tree", "the recorded commit is not what runs",
-            "commit, then build again"};
+    return {"engine", ObservationState::warn, found + ", from a modified tree",
+            "the recorded commit differs from what runs", "commit, then build again"};
   }
   return good("engine", found);
 }
@@ -91,7 +91,7 @@ Observation cores_finding(const MachineFacts& facts) {
   }
   if (facts.shared_cores) {
     return {"cores", ObservationState::warn, fmt::format("{} logical cores, two to a physical core", env.cores_allowed),
-            "two threads on one core share its vector units and caches: a step depends on who sits beside whom",
+            "two threads on one core share its vector units and caches: a step depends on which threads share a core",
             "echo off > /sys/devices/system/cpu/smt/control, or give threads_per_rank the physical cores"};
   }
   return good("cores", fmt::format("{} of {} allowed, no quota", env.cores_allowed, env.cores_online));
@@ -114,7 +114,8 @@ Observation memory_finding(const MachineFacts& facts) {
             "cells that need more are not run", "raise the memory limit of the container"};
   }
   if (free < kScarceMemory * total) {
-    return {"memory", ObservationState::warn, found, "large cells will not fit", "end what holds the memory"};
+    return {"memory", ObservationState::warn, found, "large cells will not fit",
+            "end the processes that use the memory"};
   }
   return good("memory", found);
 }
@@ -176,13 +177,13 @@ Observation mpi_finding(const MachineFacts& facts) {
 Observation launcher_finding(const MachineFacts& facts) {
   constexpr std::size_t kShownVariables = 3;
   const auto& names = facts.launcher_variables;
-  if (names.empty()) return good("launcher", "none around perfbench");
+  if (names.empty()) return good("launcher", "no launcher around perfbench");
   std::string found = "the environment has ";
   for (std::size_t i = 0; i < std::min(kShownVariables, names.size()); ++i) found += (i > 0 ? ", " : "") + names[i];
   if (names.size() > kShownVariables) found += fmt::format(" and {} more", names.size() - kShownVariables);
   return {"launcher", ObservationState::warn, found,
           "mpirun, srun or torchrun started perfbench, perhaps once for each rank; each copy runs every cell",
-          "start perfbench once, by itself: it starts the ranks, and hands them none of these variables"};
+          "start perfbench once, without a launcher: it starts the ranks itself, without these variables"};
 }
 
 Observation cuda_finding(const MachineFacts& facts) {
@@ -198,11 +199,11 @@ Observation cuda_finding(const MachineFacts& facts) {
                                                 : fmt::format("no device, engine with toolkit {}", engine.cuda));
   }
   if (engine.cuda == "absent") {
-    return {"CUDA", ObservationState::warn, "a device, and an engine without CUDA", kEffect,
+    return {"CUDA", ObservationState::warn, "a device, but an engine without CUDA", kEffect,
             "install the CUDA toolkit and build the engine with -DPERFBENCH_CUDA=ON"};
   }
   return {"CUDA", ObservationState::warn, fmt::format("a device that cannot be used: {}", engine.gpu_problem), kEffect,
-          "install a driver that fits the toolkit, or let this process see the device"};
+          "install a driver that matches the toolkit, or let this process see the device"};
 }
 
 }  // namespace

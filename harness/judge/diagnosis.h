@@ -23,11 +23,11 @@ struct Observation {
   template <class Self, class F>
   static void fields(Self& self, F&& f) {
     using spec::Field;
-    f(Field{"subject", "what was looked at"}, self.subject);
+    f(Field{"subject", "what was checked"}, self.subject);
     f(Field{"state", "ok, warn or fail"}, self.state);
     f(Field{"found", "what was found"}, self.found);
-    f(Field{"spoils", "what it does to a measurement"}, self.spoils);
-    f(Field{"fix", "what to do about it"}, self.fix);
+    f(Field{"spoils", "effect on a measurement"}, self.spoils);
+    f(Field{"fix", "remedy"}, self.fix);
   }
 };
 

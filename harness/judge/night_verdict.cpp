@@ -104,7 +104,8 @@ NightFinding weigh(const Finding& screened, const Judged& judged) {
 }
 
 std::string with_tonights_libraries(const std::string& changes) {
-  return "but that engine could not have its own night's libraries, and what is new in tonight's is on both sides: " +
+  return "but that engine could not use the libraries of its own night, and what is new in tonight's affects both "
+         "sides: " +
          changes;
 }
 
@@ -144,13 +145,13 @@ NightFinding answer_without_pairs(const Finding& finding, const NoPair* reason) 
 void blame_the_machine(NightFinding& finding, const std::string& lasts) {
   finding.finding.kind = FindingKind::environment;
   finding.confirmation = Confirmation::not_needed;
-  finding.why += "; the shift is no chance either (" + lasts + "): the machine or something on it changed";
+  finding.why += "; the shift is not an accident either (" + lasts + "): the machine or something on it changed";
   const auto& facts = finding.finding.environment;
   for (const auto& fact : facts) {
     finding.why +=
         fmt::format("{} {} {} -> {}", &fact == &facts.front() ? ":" : ",", fact.field, fact.left, fact.right);
   }
-  if (facts.empty()) finding.why += ", in no fact that is recorded";
+  if (facts.empty()) finding.why += ", in no recorded fact";
 }
 
 // Adds everything else that the pairs of a cell show to be worse.

@@ -25,7 +25,7 @@ constexpr double kProbeShare = 0.5;        // share of a shift from which on the
 spec::MetricSpec metric_of(const std::string& tag) {
   const auto metric = spec::find_metric(tag);
   if (!metric || metric->direction == spec::Direction::neutral) {
-    throw InputError("[history] '" + tag + "' is not a metric of which one direction is better; see step_time_s, " +
+    throw InputError("[history] '" + tag + "' is not a metric with a better direction; use step_time_s, " +
                      "startup_time_s, peak_memory_bytes, resident_bytes, final_loss");
   }
   return *metric;

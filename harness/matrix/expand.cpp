@@ -153,7 +153,7 @@ class Expander {
                : fmt::format("of the cells '{}' and '{}' only one can run; the other is not recorded", first.label,
                              cell.label));
     } else if (merged_ == kMostNotices + 1) {
-      out_.notices.emplace_back("more cells are the same run as another");
+      out_.notices.emplace_back("more cells are the same run as another one");
     }
     if (!is_executed(first) && is_executed(cell)) first = std::move(cell);
   }

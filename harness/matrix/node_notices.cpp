@@ -54,8 +54,7 @@ std::vector<std::string> notices_of_wide_meshes(const std::vector<Cell>& cells, 
     const auto who = mesh.cells == 1 ? fmt::format("the cell '{}' puts", mesh.first->label)
                                      : fmt::format("{} cells, the first '{}', put", mesh.cells, mesh.first->label);
     out.push_back(
-        fmt::format("{} {} inside a node, and a node of {} has {} devices: give what goes across nodes to a dcn "
-                    "axis{}",
+        fmt::format("{} {} inside a node, but a node of {} has {} devices: use a dcn axis for devices across nodes{}",
                     who, axes, hardware, node, proposal(mesh.first->run.mesh.ici, node)));
   }
   return out;

@@ -50,7 +50,7 @@ Condition only_condition(const std::string& words, const MatrixParts& parts) {
   }
   for (std::size_t start = 0; start <= text.size();) {
     const auto comma = std::min(text.find(',', start), text.size());
-    if (comma == start) throw InputError("[matrix] --only " + words + ": an empty value");
+    if (comma == start) throw InputError("[matrix] --only " + words + ": the value is empty");
     const auto pattern = text.substr(start, comma - start);
     condition.patterns.push_back(key ? plain_pattern(key->kind, pattern) : pattern);
     start = comma + 1;
@@ -63,7 +63,7 @@ void check_encoding(const std::string& option, const std::string& words) {
   try {
     spec::Json(words).dump();
   } catch (const spec::Json::exception&) {
-    throw InputError("[matrix] " + option + ": the value is no UTF-8 text");
+    throw InputError("[matrix] " + option + ": the value is not valid UTF-8");
   }
 }
 

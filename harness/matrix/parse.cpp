@@ -25,7 +25,7 @@ class MatrixParser {
                      {"name", "description", "defaults", "axes", "zip", "named", "include", "exclude", "overrides",
                       "constraints", "repeats"});
     mistakes_.note({"/name"}, [this] {
-      parts_.name = read_.required_text("", root_, "name", "the name that results are stored under");
+      parts_.name = read_.required_text("", root_, "name", "the name under which results are stored");
     });
     section("description", [this](const Json& json) { parts_.description = read_.text("/description", json); });
     section("repeats", [this](const Json& json) { read_.assign("/repeats", "repeats", json, parts_.defaults); });
@@ -70,7 +70,7 @@ class MatrixParser {
       mistakes_.note({at}, [&] {
         read_.fail(at, "'" + name + "' has " + std::to_string(json[name].size()) + " values and '" + first + "' has " +
                            std::to_string(json[first].size()) +
-                           ": the lists of a zip advance together and have one length");
+                           ": the lists of a zip advance together and must have the same length");
       });
     }
     return group;
@@ -115,7 +115,7 @@ class MatrixParser {
     for (const auto& name : document_.keys("/named")) {
       const std::string pointer = child("/named", name);
       mistakes_.note({pointer}, [&] {
-        if (parts_.has_axis(name)) read_.fail(pointer, "'" + name + "' is an axis already; add the value there");
+        if (parts_.has_axis(name)) read_.fail(pointer, "'" + name + "' is already an axis; add the value there");
         parts_.named.push_back(read_.axis(pointer, name, json[name]));
         check_distinct(parts_.named.back());
       });
@@ -244,9 +244,9 @@ class MatrixParser {
   }
 
   When required_when(const std::string& pointer, const Json& json) const {
-    if (!json.contains("when")) read_.fail(pointer, "the key 'when' (which cells are meant) is missing");
+    if (!json.contains("when")) read_.fail(pointer, "the key 'when' (the cells to which it applies) is missing");
     When out = when(child(pointer, "when"), json["when"]);
-    if (json["when"].empty()) read_.fail(child(pointer, "when"), "'when' names no key, so that it means every cell");
+    if (json["when"].empty()) read_.fail(child(pointer, "when"), "'when' names no key, so it applies to every cell");
     return out;
   }
 
@@ -262,7 +262,7 @@ class MatrixParser {
   void parse_overrides(const Json& json) {
     each("/overrides", read_.list("/overrides", json, "rules"), [this](const std::string& pointer, const Json& rule) {
       read_.check_keys(pointer, rule, {"when", "set"});
-      if (!rule.contains("set")) read_.fail(pointer, "the key 'set' (what these cells get) is missing");
+      if (!rule.contains("set")) read_.fail(pointer, "the key 'set' (the values for these cells) is missing");
       OverrideRule out;
       out.set = read_.assignments(child(pointer, "set"), rule["set"]);
       out.when = required_when(pointer, rule);
@@ -285,7 +285,7 @@ class MatrixParser {
       const bool is_number = key->kind == KeyKind::integer || key->kind == KeyKind::number ||
                              key->kind == KeyKind::bytes || key->kind == KeyKind::per_share ||
                              key->kind == KeyKind::repeats || key->kind == KeyKind::derived;
-      if (!is_number) read_.fail(pointer, "'" + word + "' is no number; match words under 'when'");
+      if (!is_number) read_.fail(pointer, "'" + word + "' is not a number; match words under 'when'");
     }
     return out;
   }

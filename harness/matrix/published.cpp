@@ -54,8 +54,8 @@ void check_rate_against_batch(const PublishedRow& row, std::vector<std::string>&
   if (row.step_time_s <= 0 || row.sequences_per_s <= 0 || row.global_batch == 0) return;
   const double sequences = row.step_time_s * row.sequences_per_s;
   if (differs(sequences, real(row.global_batch))) {
-    out.push_back(
-        fmt::format("step time x sequences/s gives a batch of {:.4g}, the row says {}", sequences, row.global_batch));
+    out.push_back(fmt::format("step time x sequences/s gives a batch of {:.4g}, but the row says {}", sequences,
+                              row.global_batch));
   }
 }
 
@@ -64,7 +64,7 @@ void check_mesh(const PublishedRow& row, std::vector<std::string>& out) {
   std::int64_t product = 1;
   for (const auto axis : {row.dp, row.fsdp, row.tp, row.pp}) product *= std::max<std::int64_t>(axis, 1);
   if (product != row.devices) {
-    out.push_back(fmt::format("dp x fsdp x tp x pp is {}, the row says {} devices", product, row.devices));
+    out.push_back(fmt::format("dp x fsdp x tp x pp is {}, but the row says {} devices", product, row.devices));
   }
 }
 
@@ -73,7 +73,7 @@ void check_batch_per_device(const PublishedRow& row, std::vector<std::string>& o
   if (row.batch_per_device <= 0 || row.devices == 0 || row.global_batch == 0) return;
   const double sequences = row.batch_per_device * real(row.devices);
   if (sequences > real(row.global_batch) * (1 + kRoundingFraction)) {
-    out.push_back(fmt::format("{} sequences on each of {} devices are {:.6g}, the row's global batch is {}",
+    out.push_back(fmt::format("{} sequences on each of {} devices are {:.6g}, but the row's global batch is {}",
                               row.batch_per_device, row.devices, sequences, row.global_batch));
   }
 }
@@ -86,7 +86,7 @@ void check_stated_figures(const PublishedEntry& entry, std::vector<std::string>&
   if (row.stated_flops_per_s_per_device <= 0 || row.stated_mfu_fraction <= 0) return;
   const double fraction = row.stated_flops_per_s_per_device / *peak;
   if (differs(fraction, row.stated_mfu_fraction)) {
-    out.push_back(fmt::format("{:.4g} TFLOP/s is {:.1f} % of the peak, the row says {:.1f} %",
+    out.push_back(fmt::format("{:.4g} TFLOP/s is {:.1f} % of the peak, but the row says {:.1f} %",
                               row.stated_flops_per_s_per_device / 1e12, 100 * fraction, 100 * row.stated_mfu_fraction));
   }
 }
@@ -297,7 +297,7 @@ std::vector<std::string> PublishedCatalog::systems() const {
 std::vector<PublishedEntry> PublishedCatalog::rows(const std::string& system) const {
   const auto known = systems();
   if (!std::binary_search(known.begin(), known.end(), system)) {
-    throw SpecError("", fmt::format("no rows are published by a system named '{}'{}; there are:\n  {}", system,
+    throw SpecError("", fmt::format("no rows are published by a system named '{}'{}; the systems are:\n  {}", system,
                                     near_name(system, known), fmt::join(known, ", ")));
   }
   const auto document = YamlDocument::load(folder_ / (system + kTableExtension), "published");
@@ -316,7 +316,7 @@ PublishedEntry PublishedCatalog::row(const std::string& name) const {
     if (entry.name == plain) return entry;
     names.push_back(entry.name);
   }
-  const auto what = plain == system ? "names a system and no row of it: it must be published:SYSTEM/ID"
+  const auto what = plain == system ? "names a system but no row: use published:SYSTEM/ID"
                                     : "there is no such row" + near_name(plain, names);
   if (plain != system) names = spec::nearest_first(plain, names);
   throw SpecError("", fmt::format("'{}': {}; {} has:\n  {}", name, what, system, listed(names)));

@@ -6,22 +6,24 @@
 namespace perfbench::harness {
 namespace {
 
-constexpr std::string_view kOverlap = "collectives run beside the computation where fsdp_prefetch is 1";
-constexpr std::string_view kNoXla = "this engine has no XLA";
+constexpr std::string_view kOverlap = "collectives run beside the computation if fsdp_prefetch is 1";
+constexpr std::string_view kNoXla = "this engine does not use XLA";
 constexpr std::string_view kBuckets = "shards of weights and gradients are sent by layer, whatever their size";
 constexpr std::string_view kNoProbabilities =
-    "flash attention never holds the probabilities that it would drop; dropout has the places that there are";
+    "flash attention never stores the probabilities to which it would apply dropout; dropout lists the supported "
+    "places";
 constexpr std::string_view kOneRate =
-    "one rate for many places, the probabilities of attention among them, which flash attention never holds; "
-    "dropout.input, dropout.layer_input and dropout.residual are those that there are";
+    "one rate for many places, including the probabilities of attention, which flash attention never stores; the "
+    "supported places are dropout.input, dropout.layer_input and dropout.residual";
 constexpr std::string_view kMeshShape = ", whose axes are dp, fsdp and tp";
 constexpr std::string_view kOfAStep = ": of a whole step, which has grad_accum microbatches";
-constexpr std::string_view kInsideANode = ": the product of its axes is the devices of a node, such as fsdp: 8";
-constexpr std::string_view kAcrossNodes = ": the product of its axes is the nodes, such as dcn_dp: 2";
+constexpr std::string_view kInsideANode =
+    ": the product of its axes is the number of devices of a node, such as fsdp: 8";
+constexpr std::string_view kAcrossNodes = ": the product of its axes is the number of nodes, such as dcn_dp: 2";
 constexpr std::string_view kNoContextAxis = "no axis of the mesh divides a sequence";
 constexpr std::string_view kEveryStep = "every step is recorded";
 constexpr std::string_view kNotCompiled = "nothing is compiled at run time; device_graphs replays recorded steps";
-constexpr std::string_view kNoFp16 = "there is no fp16; precision: bf16 needs no scaling of the loss";
+constexpr std::string_view kNoFp16 = "fp16 is not supported; precision: bf16 needs no scaling of the loss";
 
 // Sources: MaxText configs/base.yml; paxml contrib/gpu/scripts_gpu; torchprime configs; axlearn; XLA's debug options;
 // seqax configs; transformers' TrainingArguments and model configurations; Megatron-LM megatron/training/arguments.py;
@@ -35,12 +37,12 @@ constexpr std::array kNames{
     ReferenceName{"remat_policy", "MaxText", "remat", ", with its values"},
     ReferenceName{"use_iota_embed", "MaxText", "embedding", ", one_hot for true"},
     ReferenceName{"logits_dot_in_fp32", "MaxText", "logits",
-                  ": fp32 keeps the sums of bf16 operands; operands in f32 there are none"},
+                  ": fp32 keeps the sums of bf16 operands; f32 operands are not supported"},
     ReferenceName{"cast_logits_to_fp32", "MaxText", "",
-                  "softmax and loss are in f32 always; logits: fp32 does not round what they read"},
+                  "softmax and loss always use f32; logits: fp32 does not round their input"},
     ReferenceName{
         "dropout_rate", "MaxText", "",
-        "it drops columns of whole sequences, and in hidden layers; dropout draws for each element by itself"},
+        "it drops columns of whole sequences, also in hidden layers; dropout draws for each element independently"},
     ReferenceName{"enable_dropout", "MaxText", "dropout", ", without it for False"},
     ReferenceName{"dataset_type", "MaxText", "data.kind", ""},
     ReferenceName{"dataset_path", "MaxText", "data.path", ""},
@@ -56,8 +58,8 @@ constexpr std::array kNames{
     ReferenceName{"model.attention_kernel", "torchprime", "attention", ": flash for splash_attention"},
     ReferenceName{"model/remat", "torchprime", "remat",
                   ": llama-scan is full with scan: true, llama-scan-offload is custom"},
-    ReferenceName{"LIBTPU_INIT_ARGS", "torchprime", "", "this engine has no TPU"},
-    ReferenceName{"xla_tpu*", "XLA", "", "this engine has no TPU"},
+    ReferenceName{"LIBTPU_INIT_ARGS", "torchprime", "", "this engine does not support TPUs"},
+    ReferenceName{"xla_tpu*", "XLA", "", "this engine does not support TPUs"},
     ReferenceName{"PERCORE_BATCH_SIZE", "Pax", "batch_per_device", ""},
     ReferenceName{"ICI_MESH_SHAPE", "Pax", "mesh.ici", kMeshShape},
     ReferenceName{"DCN_MESH_SHAPE", "Pax", "mesh.dcn", kMeshShape},
@@ -69,10 +71,10 @@ constexpr std::array kNames{
     ReferenceName{"combine_qkv", "Pax", "fused_qkv", ""},
     ReferenceName{"FPROP_DTYPE", "Pax", "precision", ", bf16 for bfloat16"},
     ReferenceName{"PREC", "Pax", "precision", ", bf16 for bfloat16"},
-    ReferenceName{"input_dropout_prob", "Pax", "dropout.layer_input", ", or dropout.input where no layer is repeated"},
+    ReferenceName{"input_dropout_prob", "Pax", "dropout.layer_input", ", or dropout.input if no layer is repeated"},
     ReferenceName{"residual_dropout_prob", "Pax", "dropout.residual", ""},
     ReferenceName{"atten_dropout_prob", "Pax", "", kNoProbabilities},
-    ReferenceName{"relu_dropout_prob", "Pax", "", "nothing is dropped between the products of a feed-forward block"},
+    ReferenceName{"relu_dropout_prob", "Pax", "", "there is no dropout between the products of a feed-forward block"},
     ReferenceName{"dropout_prob", "Pax", "", kOneRate},
     ReferenceName{"DROPOUT_PROB", "Pax", "", kOneRate},
     ReferenceName{"embd_pdrop", "Hugging Face", "dropout.input", ""},
@@ -83,7 +85,7 @@ constexpr std::array kNames{
     ReferenceName{"USE_FP8", "Pax", "precision", ", fp8 for True"},
     ReferenceName{
         "ENABLE_TE", "Pax", "",
-        "Transformer Engine is not in this engine; attention_kernel: cudnn asks for the attention that it uses"},
+        "this engine does not use Transformer Engine; attention_kernel: cudnn selects the attention that it uses"},
     ReferenceName{"NVTE_FUSED_ATTN", "Transformer Engine", "attention_kernel",
                   ": cudnn for 1, and for 0 own or attention: dot_product"},
     ReferenceName{"xla_gpu_enable_cudnn_fmha", "XLA", "attention_kernel", ": cudnn for true, own for false"},
@@ -100,15 +102,15 @@ constexpr std::array kNames{
     ReferenceName{"xla_gpu_reduce_scatter_combine*", "XLA", "", kBuckets},
     ReferenceName{"xla_gpu_enable_all_gather_combine*", "XLA", "", kBuckets},
     ReferenceName{"xla_gpu_enable_reduce_scatter_combine*", "XLA", "", kBuckets},
-    ReferenceName{"xla_disable_hlo_passes", "XLA", "remat", ": what is computed again is what it says, nothing else"},
+    ReferenceName{"xla_disable_hlo_passes", "XLA", "remat", ": it lists what is recomputed, nothing else"},
     ReferenceName{"xla_*", "XLA", "", kNoXla},
     ReferenceName{"XLA_*", "XLA", "", kNoXla},
     ReferenceName{"BASE_XLA_FLAGS", "Pax", "", kNoXla},
-    ReferenceName{"NCCL_*", "NCCL", "", "it is a variable of the environment, which the engine's processes inherit"},
+    ReferenceName{"NCCL_*", "NCCL", "", "it is an environment variable, which the engine's processes inherit"},
     ReferenceName{"max_sequence_length", "AXLearn", "seq_len", ""},
     ReferenceName{"mesh.d", "seqax", "mesh.ici.fsdp", ""},
     ReferenceName{"mesh.t", "seqax", "mesh.ici.tp", ""},
-    ReferenceName{"batch_size", "nanoGPT", "global_batch", ": of a whole step; batch_per_device is of one device"},
+    ReferenceName{"batch_size", "nanoGPT", "global_batch", ": of a whole step; batch_per_device is for one device"},
     ReferenceName{"max_iters", "nanoGPT", "steps", ""},
     ReferenceName{"n_layer", "nanoGPT", "model.layers", ""},
     ReferenceName{"n_head", "nanoGPT", "model.n_heads", ""},
@@ -155,7 +157,7 @@ constexpr std::array kNames{
     ReferenceName{"tf32", "Hugging Face", "precision", ": tf32"},
     ReferenceName{"fp16", "Hugging Face", "", kNoFp16},
     ReferenceName{"gradient_checkpointing", "Hugging Face", "remat", ", full for true"},
-    ReferenceName{"warmup_ratio", "Hugging Face", "optimizer.warmup_steps", ", in steps and not as a part of them"},
+    ReferenceName{"warmup_ratio", "Hugging Face", "optimizer.warmup_steps", ", in steps and not as a share of them"},
     ReferenceName{"adam_beta1", "Hugging Face", "optimizer.beta1", ""},
     ReferenceName{"adam_beta2", "Hugging Face", "optimizer.beta2", ""},
     ReferenceName{"adam_epsilon", "Hugging Face", "optimizer.eps", ""},
@@ -216,8 +218,8 @@ constexpr std::array kNames{
     ReferenceName{"train_batch_size", "DeepSpeed", "global_batch", ""},
     ReferenceName{"train_micro_batch_size_per_gpu", "DeepSpeed", "batch_per_device", kOfAStep},
     ReferenceName{"gradient_clipping", "DeepSpeed", "optimizer.clip_norm", ""},
-    ReferenceName{"zero_optimization*", "DeepSpeed", "mesh.ici.fsdp", ": devices of stage 3; dp is without stages"},
-    ReferenceName{"zero_stage", "DeepSpeed", "mesh.ici.fsdp", ": devices of stage 3; dp is without stages"},
+    ReferenceName{"zero_optimization*", "DeepSpeed", "mesh.ici.fsdp", ": the devices of stage 3; dp has no stages"},
+    ReferenceName{"zero_stage", "DeepSpeed", "mesh.ici.fsdp", ": the devices of stage 3; dp has no stages"},
     ReferenceName{"steps_per_print", "DeepSpeed", "", kEveryStep},
     ReferenceName{"base_emb_dim", "MaxText", "model.d_model", ""},
     ReferenceName{"base_num_decoder_layers", "MaxText", "model.layers", ""},
@@ -240,7 +242,8 @@ constexpr std::array kNames{
     ReferenceName{"adam_b1", "MaxText", "optimizer.beta1", ""},
     ReferenceName{"adam_b2", "MaxText", "optimizer.beta2", ""},
     ReferenceName{"gradient_clipping_threshold", "MaxText", "optimizer.clip_norm", ""},
-    ReferenceName{"warmup_steps_fraction", "MaxText", "optimizer.warmup_steps", ", in steps and not as a part of them"},
+    ReferenceName{"warmup_steps_fraction", "MaxText", "optimizer.warmup_steps",
+                  ", in steps and not as a share of them"},
     ReferenceName{"checkpoint_period", "MaxText", "checkpoint.every_steps", ""},
     ReferenceName{"load_parameters_path", "MaxText", "checkpoint.restore", ""},
     ReferenceName{"skip_first_n_steps_for_profiler", "MaxText", "profile.first_step", ""},
@@ -249,11 +252,11 @@ constexpr std::array kNames{
     ReferenceName{"nnodes", "torchrun", "mesh.dcn", kAcrossNodes},
     ReferenceName{"nodes", "torchrun", "mesh.dcn", kAcrossNodes},
     ReferenceName{"world_size", "torchrun", "mesh.ici",
-                  ": devices are the product of all axes, inside nodes and across them"},
+                  ": the devices are the product of all axes, inside nodes and across them"},
     ReferenceName{"num_machines", "accelerate", "mesh.dcn", kAcrossNodes},
     ReferenceName{"num_nodes", "accelerate", "mesh.dcn", kAcrossNodes},
     ReferenceName{"num_processes", "accelerate", "mesh.ici",
-                  ": devices are the product of all axes, inside nodes and across them"},
+                  ": the devices are the product of all axes, inside nodes and across them"},
     ReferenceName{"num_gpus", "accelerate", "mesh.ici", kInsideANode},
     ReferenceName{"gpus", "accelerate", "mesh.ici", kInsideANode},
     ReferenceName{"n_gpus", "accelerate", "mesh.ici", kInsideANode},

@@ -235,7 +235,7 @@ void Resolver::apply_batch(Resolved& out) const {
       out.contradiction = {found->second, std::string(key) + " " + plain_text(found->second->value) + " on " +
                                               std::to_string(parts) + (by_device ? " devices" : " data shards") +
                                               " is a batch of " + fmt::format("{}", batch) +
-                                              " sequences, which is no whole number from 1 to 1e9"};
+                                              " sequences, which is not an integer from 1 to 1e9"};
       return;
     }
     out.run.global_batch = static_cast<std::int64_t>(whole);

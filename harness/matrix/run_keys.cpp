@@ -78,7 +78,7 @@ std::optional<RunKey> find_key(std::string_view word) {
   }
   if (word.starts_with(kPlacesPrefix) && word.size() > kPlacesPrefix.size() &&
       word.find_first_of("./", kPlacesPrefix.size()) == std::string_view::npos) {
-    return RunKey{std::string(word), KeyKind::text, "where this value waits for the backward pass"};
+    return RunKey{std::string(word), KeyKind::text, "where this value is kept until the backward pass"};
   }
   return std::nullopt;
 }

@@ -169,13 +169,13 @@ void ValueReader::check_one_meaning(const std::vector<Assignment>& set) const {
 AxisValue ValueReader::axis_value(const std::string& pointer, const Axis& axis, const Json& value) {
   if (is_named_value(value)) {
     check_keys(pointer, value, {"name", "set"});
-    return {required_text(pointer, value, "name", "what labels call this value"),
+    return {required_text(pointer, value, "name", "the name of this value in labels"),
             assignments(child(pointer, "set"), value["set"])};
   }
   AxisValue out;
   assign(pointer, axis.name, value, out.set);
   if (value.is_object()) {  // an inline model
-    out.label = required_text(pointer, value, "name", "what labels call this model");
+    out.label = required_text(pointer, value, "name", "the name of this model in labels");
   } else {
     out.label = plain_text(value);
   }
@@ -194,7 +194,7 @@ void ValueReader::add_values(Axis& axis, const Json& values) {
     const auto at = child(axis.pointer, i);
     if (key && !is_named_value(values[i])) check_settable(at, axis.name, *key);
     if (!key && !is_named_value(values[i])) {
-      fail(at, "'" + axis.name + "' is no field of a run" + key_suggestion(axis.name, {}) +
+      fail(at, "'" + axis.name + "' is not a field of a run" + key_suggestion(axis.name, {}) +
                    "; an axis of another name needs values of the form {name: ..., set: {...}}");
     }
     mistakes_.note({at}, [&] { axis.values.push_back(axis_value(at, axis, values[i])); });

@@ -105,23 +105,23 @@ constexpr std::string_view kQuoted = "!";
 
 void refuse_tag(const YAML::Mark& mark, const std::string& tag) {
   if (tag.empty() || tag == kPlain || tag == kQuoted) return;
-  fail(mark, "tags are not understood here (found " + tag + "): write the plain value, in quotes if it is text");
+  fail(mark, "tags are not supported here (found " + tag + "): write the plain value, in quotes if it is text");
 }
 
 }  // namespace
 
 void YamlBuilder::OnDocumentStart(const YAML::Mark& mark) {
-  if (started_) fail(mark, "a second document starts here: a file holds one (a '---' separates them)");
+  if (started_) fail(mark, "a second document starts here: a file may contain only one (a '---' separates them)");
   started_ = true;
 }
 
 void YamlBuilder::take_key(const YAML::Mark& mark, const std::string& key) {
   Open& mapping = open_.back();
-  if (key == "<<") fail(mark, "merge keys ('<<') are not understood: write the keys out");
+  if (key == "<<") fail(mark, "merge keys ('<<') are not supported: write the keys out");
   const std::string pointer = mapping.pointer + "/" + spec::pointer_token(key);
   if (mapping.value.contains(key)) {
     const auto first = tree_.positions.at(pointer);
-    fail(mark, "the key '" + key + "' appears a second time; it first stands in line " + std::to_string(first.line));
+    fail(mark, "the key '" + key + "' appears a second time; the first one is in line " + std::to_string(first.line));
   }
   mapping.key = key;
   mapping.has_key = true;
@@ -178,7 +178,7 @@ void YamlBuilder::OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) {
 void YamlBuilder::OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                            const std::string& value) {
   refuse_tag(mark, tag);
-  if (value.find('\0') != std::string::npos) fail(mark, "text holds a NUL character");
+  if (value.find('\0') != std::string::npos) fail(mark, "text contains a NUL character");
   if (next_is_key()) {
     if (anchor != 0) fail(mark, "a key cannot carry an anchor ('&')");
     take_key(mark, value);
@@ -194,7 +194,7 @@ void YamlBuilder::OnScalar(const YAML::Mark& mark, const std::string& tag, YAML:
 void YamlBuilder::OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) {
   if (next_is_key()) fail(mark, "a key cannot be an alias ('*')");
   const auto found = anchored_.find(anchor);
-  if (found == anchored_.end()) fail(mark, "the alias stands inside the value that it names");
+  if (found == anchored_.end()) fail(mark, "the alias is inside the value that it names");
   const Anchored& target = found->second;
   count_nodes(mark, target.nodes);
   if (open_.size() + target.height > kYamlMaxDepth) {

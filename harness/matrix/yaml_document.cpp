@@ -51,7 +51,7 @@ void check_text(std::string_view text) {
     const std::size_t length = utf8_sequence(text.substr(i));
     if (length == 0) throw YamlMistake{at, "the file is not UTF-8 text: invalid byte sequence"};
     if (length == 1 && is_forbidden_control(text[i])) {
-      throw YamlMistake{at, "the file holds the control character " +
+      throw YamlMistake{at, "the file contains the control character " +
                                 std::to_string(static_cast<unsigned char>(text[i])) + ", which YAML does not allow"};
     }
     if (text[i] == '\n') {
@@ -92,7 +92,7 @@ std::string message_at(const std::string& kind, const std::string& file, SourceP
 std::string read_file(const std::filesystem::path& file, const std::string& kind) {
   const auto refuse = [&](const std::string& why) { throw InputError("[" + kind + "] " + file.string() + ": " + why); };
   std::error_code ignored;
-  if (std::filesystem::is_directory(file, ignored)) refuse("is a folder, a YAML file is needed");
+  if (std::filesystem::is_directory(file, ignored)) refuse("is a folder, but a YAML file is needed");
   errno = 0;
   std::ifstream stream(file, std::ios::binary);
   if (!stream) refuse(std::string("cannot be opened: ") + std::strerror(errno));

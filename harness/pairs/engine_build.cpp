@@ -151,7 +151,7 @@ class EngineBuild {
   // Atomic, so that an existing folder is always complete.
   void keep(const fs::path& engine) {
     const auto built = source_ / "build" / "engine" / "bin" / "perfbench-engine";
-    if (!fs::exists(built)) fail("the build made no " + fs::relative(built, source_).string());
+    if (!fs::exists(built)) fail("the build did not make " + fs::relative(built, source_).string());
     const fs::path fresh(kept_.string() + ".new");
     fs::remove_all(fresh);
     fs::create_directories(fresh / "bin");

@@ -33,7 +33,7 @@ ProcessEnd run_git(const fs::path& folder, const std::vector<std::string>& argum
     return run_process({.command = std::move(command),
                         .environment = {{"LC_ALL", "C"}, {"GIT_TERMINAL_PROMPT", "0"}, {"GIT_OPTIONAL_LOCKS", "0"}}});
   } catch (const LaunchError& e) {
-    throw InputError(fmt::format("[git] {}; revisions are compared with git", e.what()));
+    throw InputError(fmt::format("[git] {}; perfbench needs git to compare revisions", e.what()));
   }
 }
 
@@ -59,7 +59,7 @@ GitHistory::GitHistory(const fs::path& folder) {
   if (!fs::is_directory(folder, ignored)) throw InputError("[git] " + folder.string() + " is not a folder");
   const auto end = run_git(folder, {"rev-parse", "--show-toplevel"});
   if (!end.succeeded()) {
-    throw InputError("[git] " + folder.string() + " is in no git repository: name one with --repo (" +
+    throw InputError("[git] " + folder.string() + " is not in a git repository: name one with --repo (" +
                      one_line(end.error_output) + ")");
   }
   root_ = one_line(end.output);
@@ -86,8 +86,7 @@ std::vector<std::string> GitHistory::first_parents(const std::string& good, cons
                                      : run_git(root_, {"rev-parse", "--verify", "--quiet", commits.front() + "^1"});
   if (!below.succeeded() || one_line(below.output) != good) {
     throw InputError(
-        fmt::format("[git] {} is not among the first-parent ancestors of {}: name a good commit of the "
-                    "same line of history",
+        fmt::format("[git] {} is not a first-parent ancestor of {}: name a good commit of the same line of history",
                     short_commit(good), short_commit(bad)));
   }
   return commits;

@@ -50,7 +50,7 @@ SideRun stored(const SideExecution& execution, Side side, const Executed& execut
     return run;
   } catch (const InputError& e) {
     const auto& what = side == Side::a ? execution.a : execution.b;
-    throw InputError(fmt::format("[compare] {} ({}): this perfbench does not understand what its engine wrote: {}",
+    throw InputError(fmt::format("[compare] {} ({}): this perfbench does not understand the output of its engine: {}",
                                  spec::enum_name(side), what.asked, e.what()));
   }
 }

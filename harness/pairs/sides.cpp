@@ -51,7 +51,7 @@ void check_faults(const AbSide& side) {
   if (end.succeeded()) return;
   const auto said = end.error_output.substr(0, end.error_output.find('\n'));
   throw InputError(fmt::format("[compare] {}: {}", side.asked,
-                               said.empty() ? "the engine gave no answer whether it knows this fault" : said));
+                               said.empty() ? "the engine did not answer whether it knows this fault" : said));
 }
 
 std::map<std::size_t, Cell> by_combination(std::vector<Cell> cells) {
@@ -77,8 +77,9 @@ StoredSide record_of(const AbSide& side, Side name, const std::string& sha256) {
 AbSide faulty_side(const std::vector<std::string>& faults, const fs::path& current_engine) {
   auto engine = current_engine.parent_path() / kFaultyEngineName;
   if (!fs::exists(engine)) {
-    throw InputError(fmt::format("[compare] a fault needs {}, which is not there: it is built and installed beside {}",
-                                 engine.string(), kEngineName));
+    throw InputError(
+        fmt::format("[compare] a fault needs {}, which does not exist: it is built and installed beside {}",
+                    engine.string(), kEngineName));
   }
   AbSide side{.kind = SideKind::fault, .engine = {std::move(engine)}};
   for (const auto& fault : faults) {
@@ -108,7 +109,7 @@ AbSide parse_side(const std::string& text, const fs::path& current_engine,
     return {.asked = text, .kind = SideKind::binary, .engine = {fs::absolute(engine).lexically_normal()}};
   }
   if (looks_like_a_path(text)) {
-    throw InputError("[compare] '" + text + "' is no " + kEngineName + " and holds no bin/" + kEngineName);
+    throw InputError("[compare] '" + text + "' is no " + kEngineName + " and has no bin/" + kEngineName);
   }
   return {.asked = text, .kind = SideKind::revision, .commit = commit_of(text)};
 }

@@ -89,7 +89,7 @@ class DrySession {
     if (cancelled_) throw Cancelled("[plan] cancelled; nothing was run");
     if (failure_) std::rethrow_exception(failure_);
     for (std::size_t i = 0; i < runs_.size(); ++i) {
-      if (!answered_[i]) take({i, spec::DryCounts(), "not counted: of another cell " + hopeless_});
+      if (!answered_[i]) take({i, spec::DryCounts(), "not counted because of another cell: " + hopeless_});
     }
   }
 
@@ -217,8 +217,8 @@ class DrySession {
   std::string describe(const ProcessEnd& ended, const std::string& last_words) const {
     const std::string words = last_words.empty() ? "" : ": " + last_words;
     if (ended.cause == EndCause::time_limit) {
-      return fmt::format("the engine gave no count in {:g} s{}", std::chrono::duration<double>(limits_.time).count(),
-                         words);
+      return fmt::format("the engine gave no count within {:g} s{}",
+                         std::chrono::duration<double>(limits_.time).count(), words);
     }
     if (ended.signal == SIGXFSZ) {
       return fmt::format("the engine printed more than {} bytes and no count{}", limits_.output_bytes, words);

@@ -190,7 +190,7 @@ Indices keep_where_open(std::vector<PlannedCell>& plan, const Indices& which, Me
     PlannedCell& planned = plan[i];
     if (!may_keep_bf16_weights(planned.cell)) continue;
     if (memory.available(planned.cell.run).bytes == 0) {
-      planned.bf16_weights_because = "the memory of the GPU is not known; name a `hardware`";
+      planned.bf16_weights_because = "the memory of the GPU is unknown; name a `hardware`";
       continue;
     }
     keep_bf16_weights(planned.cell);
@@ -219,7 +219,7 @@ Indices cast_where_kept_do_not_fit(std::vector<PlannedCell>& plan, const Indices
       continue;
     }
     planned.bf16_weights_because =
-        fmt::format("with kept weights the run would need {}, of which it may fill {}", sizes,
+        fmt::format("with kept weights the run would need {}, and may fill only {}", sizes,
                     reports::human_bytes(room_for_kept_weights(planned.memory_available_bytes)));
     cast_bf16_weights(planned.cell);
     planned.state = PlanState::feasible;
@@ -256,12 +256,12 @@ std::vector<PlannedCell> plan_cells(std::vector<Cell> cells, const PlanRequest& 
 
 std::optional<std::string> no_gpus_for(std::int64_t ranks, const spec::EnvironmentRecord& machine) {
   if (machine.cuda == "absent") {
-    return "device cuda, and this perfbench-engine was built without CUDA (install the CUDA toolkit and build with "
+    return "device cuda, but this perfbench-engine was built without CUDA (install the CUDA toolkit and build with "
            "-DPERFBENCH_CUDA=ON, or use device cpu)";
   }
-  if (machine.gpus == 0) return "device cuda, and no GPU can be used here: " + machine.gpu_problem;
+  if (machine.gpus == 0) return "device cuda, but no GPU can be used here: " + machine.gpu_problem;
   if (machine.gpus >= ranks) return std::nullopt;
-  return fmt::format("device cuda with {} ranks, and this machine has {} GPU{}", ranks, machine.gpus,
+  return fmt::format("device cuda with {} ranks, but this machine has {} GPU{}", ranks, machine.gpus,
                      machine.gpus == 1 ? "" : "s");
 }
 
@@ -279,7 +279,7 @@ std::optional<std::string> not_runnable_here(const PlannedCell& planned, const s
   const auto ranks = run.mesh.devices();
   const auto needed = needed_by_all(run, *planned.counts) / ranks;
   if (needed <= machine.memory_bytes / ranks) return std::nullopt;
-  return fmt::format("planned only: {} ranks need {} each, this machine has {} in all", ranks,
+  return fmt::format("planned only: {} ranks need {} each, but this machine has {} in all", ranks,
                      reports::human_bytes(needed), reports::human_bytes(machine.memory_bytes));
 }
 

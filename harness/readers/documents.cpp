@@ -23,9 +23,9 @@ class DocumentReader : public RowReader {
     try {
       read(spec::parse_json(with_quoted_words(text_)));
     } catch (const spec::SpecError& e) {
-      note(std::string("the file is no JSON document: ") + e.what());
+      note(std::string("the file is not a JSON document: ") + e.what());
     } catch (const spec::Json::exception&) {
-      note("the file is not the document that this reader reads");
+      note("the file is not of the kind that this reader reads");
     }
     RowReader::finish();
   }

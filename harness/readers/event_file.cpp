@@ -137,7 +137,7 @@ class EventFileReader final : public RowReader {
 
   void finish() override {
     RowReader::finish();
-    if (damaged_) note("the event file is damaged: the checksum of a record is wrong; what follows it was left out");
+    if (damaged_) note("the event file is damaged: the checksum of a record is wrong; the rest was left out");
     if (!damaged_ && !buffer_.empty()) note("the last record of the event file is cut off and was left out");
   }
 

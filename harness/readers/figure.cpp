@@ -106,7 +106,7 @@ std::optional<Number> parse_number(std::string_view text) {
 
 const Figure& figure(std::string_view name) {
   const auto* const found = std::ranges::find(kFigures, name, &Figure::name);
-  if (found == kFigures.end()) throw std::logic_error("no figure is called " + std::string(name));
+  if (found == kFigures.end()) throw std::logic_error("there is no figure named " + std::string(name));
   return *found;
 }
 

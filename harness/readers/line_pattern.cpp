@@ -27,7 +27,7 @@ LinePattern::LinePattern(std::string_view regex) {
   }
   regex_ = std::make_unique<re2::RE2>(re2::StringPiece(regex.data(), regex.size()), pattern_options());
   if (!regex_->ok()) {
-    throw PatternError("'" + std::string(regex) + "' is no regular expression of RE2: " + regex_->error() +
+    throw PatternError("'" + std::string(regex) + "' is not a regular expression of RE2: " + regex_->error() +
                        "; RE2 has no look-around and no back-references");
   }
   names_.resize(static_cast<std::size_t>(regex_->NumberOfCapturingGroups()));

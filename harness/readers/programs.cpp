@@ -222,7 +222,7 @@ constexpr std::array kPrograms{
             kMegatronKeys,
             1,
             Covers::since_last_reset},
-    Program{{"megatron_bridge", "Megatron-Bridge: the same, and lines \"Step Time\"", Source::log, 3},
+    Program{{"megatron_bridge", "Megatron-Bridge: Megatron-LM's lines, and lines \"Step Time\"", Source::log, 3},
             kBridge,
             kMegatronKeys,
             1,

@@ -55,8 +55,8 @@ double declared_factor(const std::string& name, const spec::DeclaredMetric& metr
   std::string units;
   for (const auto& unit : known_units()) units += (units.empty() ? "" : ", ") + unit;
   throw ReaderError("metric '" + name + "' has unit '" + metric.unit +
-                    "': a time has a name that ends in _s, a size in _bytes, a share in _fraction, a rate in _per_s; "
-                    "units are " +
+                    "': the name of a time must end in _s, of a size in _bytes, of a share in _fraction, of a rate in "
+                    "_per_s; units are " +
                     units);
 }
 

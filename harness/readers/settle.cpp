@@ -75,8 +75,7 @@ class Settler {
     bool differ = false;
     for (const auto& sample : samples) differ = differ || sample.rank != rank_of_.at(sample.metric);
     if (differ) {
-      out_.notes.push_back(std::to_string(ranks.size()) +
-                           " ranks printed records; those of the lowest rank were taken");
+      out_.notes.push_back(std::to_string(ranks.size()) + " ranks printed records; those of the lowest rank were used");
     }
   }
 
@@ -164,13 +163,13 @@ class Settler {
     if (times.empty()) return;
     if (static_cast<double>(shared) > kMostSharedStamps * static_cast<double>(pairs)) {
       out_.notes.push_back(
-          "several records arrived at once, so that their times say nothing: the program buffers its output; start "
-          "Python with -u, other programs with `stdbuf -oL`, or flush after each record");
+          "several records arrived at once, so their times mean nothing: the program buffers its output; start Python "
+          "with -u, other programs with `stdbuf -oL`, or flush after each record");
       return;
     }
     for (const auto& time : times) series_[kStepTime].by_step.emplace(time.sample.step, time);
     out_.has_times = out_.times_of_arrival = true;
-    out_.notes.emplace_back("the program prints no step time; step times are those between two of its lines");
+    out_.notes.emplace_back("the program prints no step time; step times are the times between two of its lines");
   }
 
   // The first step after each start.
@@ -245,7 +244,7 @@ class Settler {
     if (rules_.restarts == spec::Restarts::refused && (out_.restarts > 0 || !twice.empty())) {
       out_.quarantine = out_.restarts > 0 ? "the program restarted, or the log has several attempts" : "";
       if (!twice.empty()) out_.quarantine += (out_.quarantine.empty() ? "" : "; ") + twice;
-      out_.quarantine += "; if that is meant, say `restarts: allowed`";
+      out_.quarantine += "; if that is intended, set `restarts: allowed`";
       return;
     }
     // Steps after the last record of an interval are not printed.

@@ -27,7 +27,7 @@ struct AlertEvent {
   template <class Self, class F>
   static void fields(Self& self, F&& f) {
     using spec::Field;
-    f(Field{"from", "state before; null: it was opened"}, self.from);
+    f(Field{"from", "state before the event; null: it opened the alert"}, self.from);
     f(Field{"to", "state after"}, self.to);
     f(Field{"author", "who"}, self.author);
     f(Field{"reason", "why"}, self.reason);
@@ -48,8 +48,8 @@ struct Alert {
     using spec::Field;
     f(Field{"alert_id", "12 hex digits"}, self.alert_id);
     f(Field{"finding", "what was found"}, self.finding);
-    f(Field{"reopens", "the fixed one that came back, or empty"}, self.reopens);
-    f(Field{"events", "what became of it, oldest first"}, self.events);
+    f(Field{"reopens", "the fixed alert that came back, or empty"}, self.reopens);
+    f(Field{"events", "its history, oldest first"}, self.events);
   }
 };
 

@@ -25,7 +25,7 @@ struct BaselineValue {
     using spec::Field;
     constexpr double kMost = std::numeric_limits<double>::max();
     f(Field{"subject", "a run id, or the label of a cell"}, self.subject);
-    f(Field{"metric", "tag of the metric"}, self.metric);
+    f(Field{"metric", "name of the metric"}, self.metric);
     f(Field{"value", "the number", -kMost, kMost}, self.value);
   }
 };
@@ -52,8 +52,8 @@ struct Baseline {
     f(Field{"reason", "why"}, self.reason);
     f(Field{"created_utc", "when it was set"}, self.created_utc);
     f(Field{"expires_utc", "until when it is in force; empty: for ever"}.null_at_default(), self.expires_utc);
-    f(Field{"source", "what it was taken from"}, self.source);
-    f(Field{"values", "numbers from elsewhere"}, self.values);
+    f(Field{"source", "origin of the values"}, self.source);
+    f(Field{"values", "numbers from outside"}, self.values);
   }
 };
 

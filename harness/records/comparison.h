@@ -40,7 +40,7 @@ struct StoredSide {
     using spec::Field;
     f(Field{"side", "A or B"}, self.side);
     f(Field{"asked", "as it was named"}, self.asked);
-    f(Field{"kind", "what it starts"}, self.kind);
+    f(Field{"kind", "kind of the side"}, self.kind);
     f(Field{"git_commit", "of a revision"}, self.git_commit);
     f(Field{"engine", "path of the engine"}, self.engine);
     f(Field{"engine_sha256", "SHA-256 of the engine's file"}, self.engine_sha256);
@@ -74,10 +74,12 @@ struct StoredPair {
     f(Field{"discarded", "the same as a sentence"}, self.discarded);
     f(Field{"a_instructions", "instructions of A's run; null: not counted", 0}, self.a_instructions);
     f(Field{"b_instructions", "instructions of B's run; null: not counted", 0}, self.b_instructions);
-    f(Field{"a_steal_fraction", "taken by the hypervisor while A ran", -kMost, kMost}, self.a_steal_fraction);
-    f(Field{"b_steal_fraction", "taken by the hypervisor while B ran", -kMost, kMost}, self.b_steal_fraction);
-    f(Field{"a_foreign_fraction", "taken by other processes while A ran", -kMost, kMost}, self.a_foreign_fraction);
-    f(Field{"b_foreign_fraction", "taken by other processes while B ran", -kMost, kMost}, self.b_foreign_fraction);
+    f(Field{"a_steal_fraction", "share taken by the hypervisor while A ran", -kMost, kMost}, self.a_steal_fraction);
+    f(Field{"b_steal_fraction", "share taken by the hypervisor while B ran", -kMost, kMost}, self.b_steal_fraction);
+    f(Field{"a_foreign_fraction", "share taken by other processes while A ran", -kMost, kMost},
+      self.a_foreign_fraction);
+    f(Field{"b_foreign_fraction", "share taken by other processes while B ran", -kMost, kMost},
+      self.b_foreign_fraction);
   }
 };
 
@@ -129,9 +131,9 @@ struct StoredTurnCheck {
     f(Field{"cell_index", "counted from 0", 0}, self.cell_index);
     f(Field{"pair", "counted from 1 in the cell", 1}, self.pair);
     f(Field{"a_cpu_s", "processor time of A's threads while B stepped", 0.0}, self.a_cpu_s);
-    f(Field{"a_wall_s", "of B's steps, as far as they were watched", 0.0}, self.a_wall_s);
+    f(Field{"a_wall_s", "duration of B's steps, as far as they were watched", 0.0}, self.a_wall_s);
     f(Field{"b_cpu_s", "processor time of B's threads while A stepped", 0.0}, self.b_cpu_s);
-    f(Field{"b_wall_s", "of A's steps, as far as they were watched", 0.0}, self.b_wall_s);
+    f(Field{"b_wall_s", "duration of A's steps, as far as they were watched", 0.0}, self.b_wall_s);
     f(Field{"order_log_effect", "how much longer a step takes after the other side's, ln, of B less A; null: unknown",
             -kMost, kMost},
       self.order_log_effect);
@@ -164,7 +166,7 @@ struct StoredVerdict {
     constexpr double kMost = std::numeric_limits<double>::max();
     f(Field{"cell", "label of the cell"}, self.cell);
     f(Field{"cell_index", "counted from 0", 0}, self.cell_index);
-    f(Field{"metric", "tag of the metric; empty: the cell as a whole"}, self.metric);
+    f(Field{"metric", "name of the metric; empty: the cell as a whole"}, self.metric);
     f(Field{"verdict", "the verdict"}, self.verdict);
     f(Field{"reason", "its reason code"}, self.reason);
     f(Field{"detail", "in a sentence"}, self.detail);
@@ -201,17 +203,17 @@ struct StoredComparison {
   static void fields(Self& self, F&& f) {
     using spec::Field;
     f(Field{"comparison_id", "its name, and that of the sweep of its attempts"}, self.comparison_id);
-    f(Field{"purpose", "what it was made for"}, self.purpose);
+    f(Field{"purpose", "its purpose"}, self.purpose);
     f(Field{"matrix", "name of the matrix"}, self.matrix);
-    f(Field{"settings", "what has to be equal for it to be continued"}, self.settings);
-    f(Field{"seed", "of the order within pairs"}, self.seed);
+    f(Field{"settings", "settings that must be equal for it to be continued"}, self.settings);
+    f(Field{"seed", "seed of the order within pairs"}, self.seed);
     f(Field{"started_utc", "when it began"}, self.started_utc);
     f(Field{"finished_utc", "when it ended"}.null_at_default(), self.finished_utc);
     f(Field{"sides", "A and B"}, self.sides);
     f(Field{"pairs", "pairs of runs"}, self.pairs);
-    f(Field{"turns", "of pairs whose runs took turns"}, self.turns);
+    f(Field{"turns", "times of pairs whose runs took turns"}, self.turns);
     f(Field{"turn_checks", "whether their runs worked in each other's steps"}.omitted_at_default(), self.turn_checks);
-    f(Field{"verdicts", "what it came to"}, self.verdicts);
+    f(Field{"verdicts", "its results"}, self.verdicts);
   }
 };
 

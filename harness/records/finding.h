@@ -33,7 +33,7 @@ struct SeriesId {
     f(Field{"matrix", "name of the matrix"}, self.matrix);
     f(Field{"cell", "label of the cell"}, self.cell);
     f(Field{"run_id", "its run"}, self.run_id);
-    f(Field{"metric", "tag of the metric"}, self.metric);
+    f(Field{"metric", "name of the metric"}, self.metric);
     f(Field{"machine", "class of the machine"}, self.machine);
   }
 
@@ -66,8 +66,8 @@ struct AttributionLine {
     using spec::Field;
     constexpr double kMost = std::numeric_limits<double>::max();
     f(Field{"name", "the part"}, self.name);
-    f(Field{"ns", "more of it in a step", -kMost, kMost}, self.ns);
-    f(Field{"share", "of the whole difference", -kMost, kMost}, self.share);
+    f(Field{"ns", "additional time in a step", -kMost, kMost}, self.ns);
+    f(Field{"share", "share of the whole difference", -kMost, kMost}, self.share);
   }
 };
 
@@ -91,7 +91,7 @@ struct Finding {
     using spec::Field;
     f(Field{"series", "which"}, self.series);
     f(Field{"kind", "what changed"}, self.kind);
-    f(Field{"ratio", "tonight / before; null: none", 0.0}, self.ratio);
+    f(Field{"ratio", "tonight / before; null: no ratio", 0.0}, self.ratio);
     f(Field{"ratio_low", "lower end of its interval", 0.0}, self.ratio_low);
     f(Field{"ratio_high", "upper end of its interval", 0.0}, self.ratio_high);
     f(Field{"last_good", "night before"}, self.last_good);

@@ -33,9 +33,9 @@ struct LedgerLine {
   template <class Self, class F>
   static void fields(Self& self, F&& f) {
     using spec::Field;
-    f(Field{"cell", "label of the cell; empty: of all"}, self.cell);
-    f(Field{"metric", "tag of the metric; empty: of the cell as a whole"}, self.metric);
-    f(Field{"part", "what it is about"}, self.part);
+    f(Field{"cell", "label of the cell; empty: all cells"}, self.cell);
+    f(Field{"metric", "name of the metric; empty: the cell as a whole"}, self.metric);
+    f(Field{"part", "kind of the sentence"}, self.part);
     f(Field{"text", "in a sentence"}, self.text);
   }
 };
@@ -50,11 +50,11 @@ struct Judgement {
   template <class Self, class F>
   static void fields(Self& self, F&& f) {
     using spec::Field;
-    f(Field{"judgement_id", "of a comparison in pairs its id, of a night its sweep"}, self.judgement_id);
+    f(Field{"judgement_id", "id of a comparison in pairs, or sweep of a night"}, self.judgement_id);
     f(Field{"kind", "what was decided"}, self.kind);
     f(Field{"matrix", "name of the matrix"}, self.matrix);
     f(Field{"made_utc", "when it was decided"}, self.made_utc);
-    f(Field{"lines", "by what, in order"}, self.lines);
+    f(Field{"lines", "the basis of the decision, in order"}, self.lines);
   }
 };
 

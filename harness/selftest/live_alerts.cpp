@@ -114,15 +114,16 @@ std::vector<SelftestResult> live_alert_rates(std::size_t series, std::uint64_t s
   const auto said = [&](const char* measure, Verdict expected, AlertState state) {
     return rate_row(SelftestKind::delay, "gaussian", measure, nights_that_say(expected, state, kNightsUnmended), all);
   };
-  return {rate_row(SelftestKind::delay, "gaussian", "+3 % unmended for 180 nights: the screen alone speaks",
-                   screen_alone(series, seed)),
-          said("+3 % unmended for 180 nights: exit 1 while its alert is open", Verdict::regressed, AlertState::open),
-          said("+3 % unmended for 180 nights: exit 2 while it is acknowledged", Verdict::inconclusive,
-               AlertState::acknowledged),
-          said("+3 % unmended for 180 nights: exit 0 once nobody wants it mended", Verdict::same, AlertState::wont_fix),
-          rate_row(SelftestKind::delay, "gaussian",
-                   "open +3 %, 45 nights later +3 to +6 %: an alert of its own within 3 nights",
-                   second_alerts(series, seed), SelftestGoal{.rule = GoalRule::value_at_least, .limit = 0.9})};
+  return {
+      rate_row(SelftestKind::delay, "gaussian", "+3 % unrepaired for 180 nights: the screen alone reports it",
+               screen_alone(series, seed)),
+      said("+3 % unrepaired for 180 nights: exit 1 while its alert is open", Verdict::regressed, AlertState::open),
+      said("+3 % unrepaired for 180 nights: exit 2 while it is acknowledged", Verdict::inconclusive,
+           AlertState::acknowledged),
+      said("+3 % unrepaired for 180 nights: exit 0 once nobody wants it repaired", Verdict::same, AlertState::wont_fix),
+      rate_row(SelftestKind::delay, "gaussian",
+               "open +3 %, 45 nights later +3 to +6 %: an alert of its own within 3 nights",
+               second_alerts(series, seed), SelftestGoal{.rule = GoalRule::value_at_least, .limit = 0.9})};
 }
 
 }  // namespace perfbench::harness

@@ -221,8 +221,8 @@ class Pages {
 
   static Answer page_to_come() {
     reports::Document out{.to_come = true};
-    out.add(
-        reports::Paragraph{.text = "This page takes long to make; it shows up here.", .tone = reports::Tone::doubtful});
+    out.add(reports::Paragraph{.text = "This page takes long to make; it appears here when it is ready.",
+                               .tone = reports::Tone::doubtful});
     return answer_of(kAccepted, out, site());
   }
 
@@ -296,7 +296,7 @@ void serve(const ServerOptions& options, const Installation& installation, int s
   if (port == 0) port = server.bind_to_any_port(options.address);
   if (port <= 0 || (options.port != 0 && !server.bind_to_port(options.address, port))) {
     throw InputError(
-        fmt::format("[serve] cannot listen at {}:{}; another program may, or it is no address of this "
+        fmt::format("[serve] cannot listen at {}:{}; another program may use it, or it is not an address of this "
                     "machine: choose another --port or --address",
                     options.address, options.port));
   }

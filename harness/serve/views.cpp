@@ -54,7 +54,7 @@ struct Asked {
     std::size_t number = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
     if (error != std::errc() || end != text.data() + text.size() || number < 1 || number > kMost) {
-      throw InputError("limit is a number from 1 to " + std::to_string(kMost) + ", found " + text);
+      throw InputError("limit must be a number from 1 to " + std::to_string(kMost) + ", found " + text);
     }
     return number;
   }
@@ -68,7 +68,7 @@ void append(Document& out, Document&& more) {
 // this machine's disk. `subject` comes from the address, too.
 NamedRun run_of_address(const Asked& asked, const std::string& name, const std::string& subject) {
   const auto is_digit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || c == '/'; };
-  if (!std::all_of(name.begin(), name.end(), is_digit)) throw InputError("no run is called " + name);
+  if (!std::all_of(name.begin(), name.end(), is_digit)) throw InputError("there is no run named " + name);
   const auto prefix = name.find('/') == std::string::npos ? "run:" : "attempt:";
   return find_run(asked.db, prefix + name + (subject.empty() ? "" : "@" + subject), "serve");
 }
@@ -92,7 +92,7 @@ Document overview(const Asked& asked) {
                                                     : reports::Tone::doubtful});
   if (!alerts.empty()) append(out, reports::alerts_document(group_by_range(alerts)));
   if (!has_any_attempt(asked.db)) {
-    out.add(reports::Note{"The database has no run yet; a sweep that writes to it shows up here."});
+    out.add(reports::Note{"The database has no run yet; a sweep that writes to it will appear here."});
     return out;
   }
   out.add(reports::Heading{.level = 2, .text = "Newest sweeps"});
@@ -118,7 +118,7 @@ Document report(const Asked& asked) {
   query.baseline = asked.parameter("baseline", "");
   const auto style = asked.parameter("style", "table");
   const auto known = spec::enum_value<reports::TableStyle>(style);
-  if (!known) throw InputError("no style is called " + style);
+  if (!known) throw InputError("there is no style " + style);
   if (query.selection == "all") throw InputError("all sweeps are too many for a page; perfbench report --sweep all");
   parse_selection(query.selection);  // throws if it is not valid
   Document out;
@@ -154,7 +154,7 @@ Document run(const Asked& asked) {
 
 std::vector<RankTrace> traces(const Asked& asked, const NamedRun& named) {
   const auto folder = folder_of_run(asked.db, named, runs_folder({}, asked.db.path()));
-  if (!folder) throw InputError("the run directory of " + named.text() + " is not there any more");
+  if (!folder) throw InputError("the run directory of " + named.text() + " does not exist any more");
   return traces_of(*folder);
 }
 
@@ -188,7 +188,8 @@ Document history(const Asked& asked) {
   if (!result->series.empty()) return reports::history_document(result);
   Document out;
   out.add(reports::Heading{.level = 1, .text = "History of " + query.metric});
-  out.add(reports::Note{"No night has it; `perfbench nightly` makes nights, a sweep by hand is none."});
+  out.add(reports::Note{
+      "This database has no nights; `perfbench nightly` makes them, and a sweep by hand does not count as one."});
   return out;
 }
 

@@ -50,7 +50,7 @@ std::string repeats_hint(const LogDifference& difference, std::size_t runs, bool
   const auto needed =
       values_needed(deviation, std::log1p(rule.margin_fraction), rule.alpha, fewest_runs(rule.alpha, constant), sides);
   if (needed <= runs || needed > rule.most_runs) return "";
-  return fmt::format("; {} a side (--repeats {}) would tell {}", needed, needed, percent(rule.margin_fraction));
+  return fmt::format("; {} a side (--repeats {}) would detect {}", needed, needed, percent(rule.margin_fraction));
 }
 
 // The part that both tests share once they were able to decide. `p` is the p value of the test.
@@ -67,8 +67,9 @@ void judge(Decision& out, const LogDifference& difference, double p, const Decis
     return conclude(out, direction_verdict(difference.mean, rule.direction), VerdictReason::significant,
                     fmt::format("p = {:.4f}, below {}", p, rule.alpha));
   }
-  conclude(out, Verdict::inconclusive, VerdictReason::not_significant,
-           fmt::format("p = {:.2f}; this sample finds differences from {} on", p, percent(*out.detectable_fraction)));
+  conclude(
+      out, Verdict::inconclusive, VerdictReason::not_significant,
+      fmt::format("p = {:.2f}; this sample detects differences of at least {}", p, percent(*out.detectable_fraction)));
 }
 
 bool positive(const std::vector<double>& values) {
@@ -136,7 +137,7 @@ std::optional<Decision> decide_zeros(const Sample& current, const Sample& baseli
   } else {
     out.p = p;
     conclude(out, direction_verdict(current_zero ? -1 : 1, rule.direction), VerdictReason::significant,
-             fmt::format("it is 0 in every run of {}, and in none of the other",
+             fmt::format("it is 0 in every run of {}, but not on the other side",
                          current_zero ? "this side" : "the baseline"));
   }
   return out;
@@ -275,15 +276,14 @@ Decision decide_between_sessions(const Sample& current, const Sample& baseline, 
   if (!spread.known()) {
     // Shows no interval: one from the runs alone would be too narrow.
     conclude(out, Verdict::inconclusive, VerdictReason::sessions_unknown,
-             fmt::format("the sides are of different sessions, and how far sessions of this cell differ is not known: "
-                         "it takes {} others on this machine, each of another day, and there {} {}",
+             fmt::format("the sides have different sessions, and the spread between sessions of this cell is unknown: "
+                         "it takes {} others on this machine, each on another day, and there {} {}",
                          kFewestSessions, spread.sessions == 1 ? "is" : "are", spread.sessions));
   } else if (const auto apart = days_apart(a, b); apart && spread.covered_days && *apart > *spread.covered_days) {
-    conclude(
-        out, Verdict::inconclusive, VerdictReason::sessions_too_close,
-        fmt::format("the sides are {} days apart, and the {} other sessions of this cell cover {}: how far sessions "
-                    "differ over a longer time is not known",
-                    *apart, spread.sessions, *spread.covered_days));
+    conclude(out, Verdict::inconclusive, VerdictReason::sessions_too_close,
+             fmt::format("the sides are {} days apart, but the {} other sessions of this cell cover {}: the spread "
+                         "between sessions over a longer time is unknown",
+                         *apart, spread.sessions, *spread.covered_days));
   } else {
     auto difference = session_difference(a, b, spread);
     difference.doubt = probe_shift(current, baseline).value_or(0);
@@ -292,7 +292,7 @@ Decision decide_between_sessions(const Sample& current, const Sample& baseline, 
       conclude_speed_changed(out, difference.doubt);
     } else if (!difference.has_spread()) {
       conclude(out, Verdict::inconclusive, VerdictReason::too_few_runs,
-               fmt::format("{} against {} runs do not tell how far runs of a session differ: it needs 2 of one",
+               fmt::format("{} against {} runs do not show how far runs of a session differ: it needs 2 of one",
                            a.logs.size(), b.logs.size()));
     } else {
       judge(out, difference, difference.t_p(), rule);

@@ -23,13 +23,13 @@ void check(const PairedRule& rule) {
   const auto& looks = rule.looks;
   const bool rising = std::adjacent_find(looks.begin(), looks.end(), std::greater_equal<>()) == looks.end();
   if (looks.empty() || looks.front() < 2 || looks.back() > 64 || !rising) {
-    throw std::invalid_argument("looks are rising numbers of pairs, from 2 to 64");
+    throw std::invalid_argument("looks must be rising numbers of pairs, from 2 to 64");
   }
   if (rule.direction == spec::Direction::neutral) {
     throw std::invalid_argument("a metric without direction has no verdict");
   }
   if (!(rule.alpha > 0 && rule.alpha < 1) || !(rule.margin_fraction > 0)) {
-    throw std::invalid_argument("alpha lies between 0 and 1, and a margin is larger than 0");
+    throw std::invalid_argument("alpha must lie between 0 and 1, and a margin above 0");
   }
 }
 
@@ -51,7 +51,7 @@ Logs logs_of(const std::vector<Pair>& pairs, std::size_t count) {
   for (const auto& pair : pairs) {
     if (!(pair.a > 0) || !(pair.b > 0) || !std::isfinite(pair.a) || !std::isfinite(pair.b)) {
       throw std::invalid_argument(
-          fmt::format("a pair of {} and {}: both sides are finite and above 0", pair.a, pair.b));
+          fmt::format("a pair of {} and {}: both sides must be finite and above 0", pair.a, pair.b));
     }
     if (out.pairs() == count) continue;
     out.a.push_back(std::log(pair.a));
@@ -92,7 +92,7 @@ void judge_look(Decision& out, const Look& look, const PairedRule& rule) {
   }
   if (*out.p >= rule.alpha) {
     return conclude(out, Verdict::inconclusive, VerdictReason::not_significant,
-                    fmt::format("p = {:.2g}; {} pairs find differences from {} on", *out.p, out.current_runs,
+                    fmt::format("p = {:.2g}; {} pairs detect differences of at least {}", *out.p, out.current_runs,
                                 percent(*out.detectable_fraction)));
   }
   if (!look.pooled) {
@@ -134,8 +134,8 @@ void stop_in_vain(PairedDecision& out, const Look& look, const PairedRule& rule)
   const double chance = chance_of_verdict(look, rule);
   if (chance >= rule.futile_below) return;
   conclude(out.decision, Verdict::inconclusive, VerdictReason::futile,
-           fmt::format("stopped at {} of {} pairs, which would decide with a probability of {}", look.level.pairs, last,
-                       percent(chance)));
+           fmt::format("stopped after {} of {} pairs, because a decision has only the probability {}", look.level.pairs,
+                       last, percent(chance)));
 }
 
 void append_need(PairedDecision& out) {
@@ -172,7 +172,7 @@ PairedDecision before_first_look(const Logs& logs, const PairedRule& rule) {
   out.decision.current_runs = out.decision.baseline_runs = n;
   if (n > 0) describe(out.decision, logs.difference().difference);
   conclude(out.decision, Verdict::inconclusive, VerdictReason::too_few_runs,
-           fmt::format("{} pairs; the first decision is taken at {}", n, rule.looks.front()));
+           fmt::format("{} pairs; the first decision needs {}", n, rule.looks.front()));
   out.next_look = out.later_look = rule.looks.front();
   return out;
 }
@@ -223,9 +223,9 @@ void ask_for_later_look(PairedDecision& decision) {
 std::optional<std::string> gate_refusal(const PairedDecision& decision, const PairedRule& rule) {
   const auto& d = decision.decision;
   if (d.verdict != Verdict::inconclusive) return std::nullopt;
-  if (!d.detectable_fraction) return fmt::format("{} pairs do not make a gate: {}", d.current_runs, d.detail);
+  if (!d.detectable_fraction) return fmt::format("{} pairs are not enough for a gate: {}", d.current_runs, d.detail);
   if (!decision.pairs_needed) return std::nullopt;
-  return fmt::format("{} pairs find differences from {} on, and the margin is {}: a gate needs {} pairs",
+  return fmt::format("{} pairs detect differences of at least {}, but the margin is {}: a gate needs {} pairs",
                      d.current_runs, percent(*d.detectable_fraction), percent(rule.margin_fraction),
                      *decision.pairs_needed);
 }

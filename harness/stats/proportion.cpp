@@ -11,7 +11,8 @@ namespace perfbench::harness {
 
 // Wilson, J. Am. Stat. Assoc. 22 (1927), p. 209: all rates that a score test of these trials would not reject.
 Proportion wilson(std::uint64_t successes, std::uint64_t trials, double confidence) {
-  if (trials == 0 || successes > trials) throw std::invalid_argument("a rate needs trials, and no more successes");
+  if (trials == 0 || successes > trials)
+    throw std::invalid_argument("a rate needs trials, and at most as many successes");
   const double z = boost::math::quantile(boost::math::normal(), 0.5 + confidence / 2);
   const auto n = static_cast<double>(trials);
   const double p = static_cast<double>(successes) / n;
@@ -26,7 +27,8 @@ Proportion wilson(std::uint64_t successes, std::uint64_t trials, double confiden
 // Fisher, J. Royal Stat. Soc. 98 (1935), p. 39.
 double fisher_exact_p(std::uint64_t a_successes, std::uint64_t a_trials, std::uint64_t b_successes,
                       std::uint64_t b_trials) {
-  if (a_successes > a_trials || b_successes > b_trials) throw std::invalid_argument("no more successes than trials");
+  if (a_successes > a_trials || b_successes > b_trials)
+    throw std::invalid_argument("there are more successes than trials");
   const auto successes = static_cast<unsigned>(a_successes + b_successes);
   const auto of_a = static_cast<unsigned>(a_trials);
   const auto of_b = static_cast<unsigned>(b_trials);

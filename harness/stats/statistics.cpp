@@ -10,7 +10,7 @@ namespace perfbench::harness {
 namespace {
 
 void need_values(const std::vector<double>& values) {
-  if (values.empty()) throw std::invalid_argument("a statistic of no values was asked for");
+  if (values.empty()) throw std::invalid_argument("a statistic needs at least one value");
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ void apply_margin(const std::string& words, std::vector<MetricRule>& rules) {
   if (rule == rules.end()) {
     std::vector<std::string> judged;
     for (const auto& r : rules) judged.push_back(r.metric);
-    throw InputError("[compare] --margin " + words + ": '" + name + "' is not among the metrics that are judged" +
+    throw InputError("[compare] --margin " + words + ": '" + name + "' is not among the judged metrics" +
                      spec::suggestion(name, judged));
   }
   rule->margin_fraction = margin;
@@ -50,7 +50,7 @@ MetricRule metric_rule(const std::string& name) {
     throw InputError("[compare] unknown metric '" + name + "'" + spec::suggestion(name, names));
   }
   if (metric->direction == spec::Direction::neutral) {
-    throw InputError("[compare] '" + name + "' is neither better nor worse for being larger: it cannot be judged");
+    throw InputError("[compare] '" + name + "' has no better direction: it cannot be judged");
   }
   return {name, metric->direction, usual_margin(*metric), metric->noise};
 }
@@ -70,7 +70,7 @@ std::vector<MetricRule> metric_rules(const std::vector<std::string>& names, cons
   for (const auto& name : names) {
     if (spec::follows_from_mean_step(name)) {
       throw InputError("[compare] pairs do not judge '" + name +
-                       "': it follows from step_time_mean_s, and differs as that does; name step_time_mean_s");
+                       "': it follows from step_time_mean_s and differs in the same way; use step_time_mean_s");
     }
     const bool twice = std::any_of(rules.begin(), rules.end(), [&](const auto& rule) { return rule.metric == name; });
     if (!twice) rules.push_back(metric_rule(name));

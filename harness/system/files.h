@@ -60,7 +60,7 @@ inline bool write_all(int fd, std::string_view text) {
 class Event {
  public:
   Event() : fd_(eventfd(0, EFD_CLOEXEC)) {
-    if (!fd_.is_open()) throw std::system_error(errno, std::generic_category(), "[launch] no eventfd");
+    if (!fd_.is_open()) throw std::system_error(errno, std::generic_category(), "[launch] cannot create an eventfd");
   }
   int fd() const { return fd_.get(); }
   void add() { eventfd_write(fd_.get(), 1); }
@@ -83,11 +83,11 @@ inline std::filesystem::path folder_of_temporary_files() {
   if (!error) return folder;
   for (const auto* variable : {"TMPDIR", "TMP", "TEMP", "TEMPDIR"}) {  // in the order of the standard library
     if (const char* const value = std::getenv(variable)) {
-      throw InputError(std::string(variable) + " is '" + value + "', which is no folder (" + error.message() +
+      throw InputError(std::string(variable) + " is '" + value + "', which is not a folder (" + error.message() +
                        "); name one that exists");
     }
   }
-  throw InputError("/tmp is no folder (" + error.message() + "); name another with TMPDIR");
+  throw InputError("/tmp is not a folder (" + error.message() + "); name another with TMPDIR");
 }
 
 // Removes files that a killed process left behind from TemporaryFile(beside, what). A running process keeps writing to
@@ -148,7 +148,7 @@ class TemporaryFolder {
     const auto folder = folder_of_temporary_files();
     std::string pattern = (folder / (prefix + "-XXXXXX")).string();
     if (mkdtemp(pattern.data()) == nullptr) {
-      throw InputError("no folder can be made in " + folder.string() + ": " + std::strerror(errno) +
+      throw InputError("cannot create a folder in " + folder.string() + ": " + std::strerror(errno) +
                        "; name another with TMPDIR");
     }
     path_ = pattern;

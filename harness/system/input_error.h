@@ -38,13 +38,14 @@ inline std::optional<std::string> path_problem(const std::filesystem::path& path
   if (path.empty()) return "the name is empty";
   std::error_code error;
   const auto found = fs::status(path, error);
-  if (error == std::errc::too_many_symbolic_link_levels) return "its symbolic links lead in a circle";
+  if (error == std::errc::too_many_symbolic_link_levels) return "its symbolic links form a cycle";
   if (found.type() == fs::file_type::not_found && error != std::errc::not_a_directory) return std::nullopt;
   if (error) return error.message();
   const bool is_folder = fs::is_directory(found);
-  if (is_folder && (wanted == PathIs::file || wanted == PathIs::database)) return "is a folder, a file is needed";
-  if (!is_folder && wanted == PathIs::folder) return "is no folder";
-  if (wanted == PathIs::database && !fs::is_regular_file(found)) return "is no regular file, as a database has to be";
+  if (is_folder && (wanted == PathIs::file || wanted == PathIs::database)) return "is a folder, but a file is needed";
+  if (!is_folder && wanted == PathIs::folder) return "is not a folder";
+  if (wanted == PathIs::database && !fs::is_regular_file(found))
+    return "is not a regular file, which a database must be";
   return std::nullopt;
 }
 

@@ -47,10 +47,11 @@ struct TraceSummary {
     f(Field{"other_ns", "kernels that no rule names"}, self.other_ns);
     f(Field{"copy_ns", "copies and memory that is set"}, self.copy_ns);
     f(Field{"exposed_comm_ns", "collectives while nothing was computed or copied"}, self.exposed_comm_ns);
-    f(Field{"idle_dependency_ns", "nothing ran, what was handed over waited"}, self.idle_dependency_ns);
-    f(Field{"idle_host_ns", "nothing ran, nothing had been handed over"}, self.idle_host_ns);
-    f(Field{"collective_ns", "collectives, hidden ones too; not in the sum"}, self.collective_ns);
-    f(Field{"dropped_records", "records of the rank that found no room"}, self.dropped_records);
+    f(Field{"idle_dependency_ns", "nothing ran, and submitted work waited"}, self.idle_dependency_ns);
+    f(Field{"idle_host_ns", "nothing ran, and nothing had been submitted"}, self.idle_host_ns);
+    f(Field{"collective_ns", "all collectives, including hidden ones; not in the sum"}, self.collective_ns);
+    f(Field{"dropped_records", "records of the rank that were dropped because the buffer was full"},
+      self.dropped_records);
   }
 };
 

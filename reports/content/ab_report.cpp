@@ -115,8 +115,8 @@ Chart pairs_chart(const CellVerdict& cell) {
                           .colour = colour});
   };
   if (const auto& ratio = metric->decided.decision.ratio) line("estimate", (*ratio - 1) * kPercent, Colour::plain);
-  line("would matter, slower", metric->rule.margin_fraction * kPercent, Colour::bad);
-  line("would matter, faster", -metric->rule.margin_fraction * kPercent, Colour::good);
+  line("margin, slower", metric->rule.margin_fraction * kPercent, Colour::bad);
+  line("margin, faster", -metric->rule.margin_fraction * kPercent, Colour::good);
   return out;
 }
 
@@ -272,8 +272,7 @@ void add_discarded(Document& out, const std::vector<CellVerdict>& cells) {
           fmt::format("{}: {} {}, the first: {}", cell.label, pairs.count, spec::enum_name(kind), pairs.first));
     }
   }
-  out.add(Paragraph{
-      .text = fmt::format("{} pairs used, {} discarded whole{}", used, discarded, discarded == 0 ? "" : ":")});
+  out.add(Paragraph{.text = fmt::format("{} pairs used, {} discarded{}", used, discarded, discarded == 0 ? "" : ":")});
   add_list(out, std::move(lines));
 }
 
@@ -286,13 +285,10 @@ void add_pairing(Document& out, const std::vector<CellVerdict>& cells) {
     if (!cell.apart_because.empty()) ++apart[cell.apart_because];
   }
   if (in_turns > 0) {
-    out.add(Paragraph{
-        .text = fmt::format(
-            "in turns, a step of A and a step of B, each with the caches as the other left them: the pairs of {} of {} "
-            "cells; their step times are held together turn by turn, and twice the steps a pair find what twice the "
-            "pairs "
-            "would",
-            in_turns, cells.size())});
+    out.add(Paragraph{.text = fmt::format("in turns: A and B alternate step by step, each with the caches as the other "
+                                          "left them: the pairs of {} of {} cells. Step times are compared turn by "
+                                          "turn. Doubling the steps per pair helps as much as doubling the pairs",
+                                          in_turns, cells.size())});
   }
   for (const auto& [why, count] : apart) {
     out.add(Paragraph{
@@ -416,15 +412,16 @@ Document ab_document(const harness::AbReport& report) {
   }
   if (report.finished) {
     out.add(std::move(table));
-    out.add(Note{"A is the median of its runs. B is A times the paired estimate, which the verdict is about."});
+    out.add(Note{"A is the median of its runs. B is A times the paired estimate, on which the verdict is based."});
   }
   for (auto& chart : ab_charts(report.cells)) out.add(std::move(chart));
   add_list(out, std::move(words));
   add_discarded(out, report.cells);
   add_pairing(out, report.cells);
   if (!report.finished) {
-    out.add(Paragraph{.text = "It is under way, or was cut off: these are the pairs so far, and no verdict is given.",
-                      .tone = Tone::doubtful});
+    out.add(Paragraph{
+        .text = "The comparison is still running, or was interrupted: these are the pairs so far, without a verdict.",
+        .tone = Tone::doubtful});
     return out;
   }
   add_instructions(out, report);

@@ -107,7 +107,7 @@ void explain(List& list, const Alert& alert) {
   add("", finding.detail);
   add(" largest parts", attribution_text(finding));
   add(" environment changed", facts_text(finding));
-  add(" came back after it was fixed as", alert.reopens);
+  add(" came back after the fix as", alert.reopens);
 }
 
 Tone alert_tone(const Alert& alert) {

@@ -212,17 +212,17 @@ void note_trouble(ReportRow& row, const Attempts& finished) {
     row.notes.push_back("noisy: the machine's speed moved during " + std::string(all == 1 ? "the run" : "every run") +
                         " (noise probe spread above " +
                         format_percent(harness::most_probe_spread(finished.front()->run->device)) +
-                        "); do not trust the step time, its rates or its MFU");
+                        "); the step time, its rates and its MFU are not reliable");
   } else if (moved > 0) {
     row.notes.push_back(
         fmt::format("noisy: the machine's speed moved during {} of {} runs, which are left out", moved, all));
   }
   const auto any = [&](const auto& holds) { return std::any_of(finished.begin(), finished.end(), holds); };
   if (any([](const auto* a) { return metric_of(*a, "still_changing").value_or(0) > 0; })) {
-    row.notes.emplace_back("the step time never became steady: run more steps");
+    row.notes.emplace_back("the step time never became steady; use more steps");
   }
   const auto trend = harness::trend_text(values_of(finished, "step_time_trend_fraction"));
-  if (!trend.empty()) row.notes.push_back(trend + ": a longer run has another step time");
+  if (!trend.empty()) row.notes.push_back(trend + "; a longer run has another step time");
   if (any([](const auto* a) { return a->emulated; })) {
     row.notes.push_back(row.precision + " is emulated by conversion");
   }
@@ -230,11 +230,11 @@ void note_trouble(ReportRow& row, const Attempts& finished) {
     row.notes.emplace_back("the last step record of a rank was cut off");
   }
   if (row.step_time_s && !row.mfu_fraction) {
-    row.notes.push_back("no MFU: the peak of " + row.processor + " is not known");
+    row.notes.push_back("no MFU: the peak of " + row.processor + " is unknown");
   }
   if (row.mfu_fraction && *row.mfu_fraction > 1) {
     row.notes.emplace_back(
-        "MFU above 100 %: the measured peak is too low, or the definition counts work that is not done");
+        "MFU above 100 %: the measured peak is too low, or the definition counts work that was not done");
   }
 }
 
@@ -245,7 +245,7 @@ void note_uncertain_peak(ReportRow& row, const Attempts& finished, const harness
     const auto* peak = harness::measured_peak(*attempt, hardware);
     if (!row.mfu_fraction || peak == nullptr || peak->median_flops_per_s >= kNear * peak->flops_per_s) continue;
     row.notes.push_back(fmt::format(
-        "MFU is of {} a rank: the highest of {} measurements on this class of machine, whose median is {}",
+        "MFU is relative to {} a rank, the highest of {} measurements on this class of machine, whose median is {}",
         human_count(peak->flops_per_s, "FLOP/s"), peak->measurements, human_count(peak->median_flops_per_s, "FLOP/s")));
     return;
   }
@@ -256,14 +256,14 @@ void note_other_gpu(ReportRow& row, const CellRuns& cell, const harness::Hardwar
   const auto other = harness::other_gpu(cell.run(), cell.environment(), hardware);
   if (other.empty()) return;
   const auto& named = hardware.at(cell.run().hardware).title;
-  row.notes.push_back("ran on " + other + "; the matrix names " + named + ", whose peak is what MFU is of");
+  row.notes.push_back("ran on " + other + "; the matrix names " + named + ", whose peak is used for MFU");
 }
 
 // The table shows the size of the model without adapters, as the tables of the reference systems do.
 void note_adapters(ReportRow& row, const CellRuns& cell) {
   const auto& lora = cell.run().lora;
   if (!lora.used()) return;
-  row.notes.push_back(fmt::format("{} parameters train: adapters of rank {} ({}) beside the model's",
+  row.notes.push_back(fmt::format("{} parameters train: adapters of rank {} ({}) in addition to the model's",
                                   format_parameters(row.trainable_parameters), lora.rank,
                                   spec::enum_name(lora.targets)));
 }

@@ -116,7 +116,7 @@ Table memory_table(const PlannedCell& planned) {
   };
   spec::MemoryPeaks::fields(counts.peak, add_scope);
   const auto needed = spec::needed_bytes(counts);
-  add("gaps", needed - counts.peak.total_bytes, "between tensors, of the allocator");
+  add("gaps", needed - counts.peak.total_bytes, "between tensors, in the allocator's arena");
   add("needed", needed, "the sum");
   return table;
 }
@@ -188,7 +188,7 @@ Table alternatives_table(const Explanation& explanation) {
                           number_column("Sequences each", "microbatch")},
               .rows = {}};
   if (explanation.alternatives.empty() && !explanation.smallest) return table;
-  table.rows.push_back(alternative_row("(as it is)", explanation.cell));
+  table.rows.push_back(alternative_row("(unchanged)", explanation.cell));
   const auto shown = std::min(explanation.alternatives.size(), kAlternativesShown);
   for (std::size_t i = 0; i < shown; ++i) {
     const auto& planned = explanation.alternatives[i].planned;
@@ -205,21 +205,21 @@ void add_alternatives(Document& out, const Explanation& explanation) {
   const auto& cell = explanation.cell;
   if (cell.memory_available_bytes == 0) return;
   const bool fits = cell.state == PlanState::feasible;
-  add_explained(out, fits ? "Policies that compute less again, and fit" : "Nearest cells that fit",
+  add_explained(out, fits ? "Policies that recompute less, and fit" : "Closest cells that fit",
                 alternatives_table(explanation));
   const auto found = explanation.alternatives.size();
   if (explanation.smallest) {
     out.add(
-        Note{fmt::format("None of {} cells fits that differ in a remat policy, fsdp_prefetch, grad_accum or the "
-                         "mesh, or in two of these that each take less; shown is the one that needs least.",
+        Note{fmt::format("No cell fits among {} that differ in a remat policy, fsdp_prefetch, grad_accum or the mesh, "
+                         "or in two of these that each reduce memory. The table shows the one that needs least.",
                          explanation.tried)});
   } else if (found > 0) {
     out.add(
-        Note{fmt::format("{} of {} tried, {}. Of one device and step: recomputed FLOPs as a share of all, bytes sent "
-                         "to other devices and to the host. What the matrix excludes was not asked.",
+        Note{fmt::format("{} of {} tried, {}. Amounts are for one device and step: recomputed FLOPs as a share of all, "
+                         "bytes sent to other devices and to the host. Excluded cells of the matrix were not tried.",
                          found, explanation.tried,
                          found > kAlternativesShown ? fmt::format("the first {} shown", kAlternativesShown)
-                                                    : "least change and cost first")});
+                                                    : "smallest change and cost first")});
   }
 }
 
@@ -284,7 +284,7 @@ Table stage_tensors_table(const spec::DryCounts& counts) {
   Table table{.key = "stage_tensors",
               .columns = {number_column("Stage", "stage"), number_column("Rank", "rank"), text_column("Scope", "scope"),
                           text_column("Tensor", "tensor"), number_column("Count", "tensors"),
-                          number_column("Bytes", "bytes"), number_column("Of the stage's peak", "peak_fraction")},
+                          number_column("Bytes", "bytes"), number_column("Share of the stage's peak", "peak_fraction")},
               .rows = {}};
   for (const auto& stage : counts.stages) {
     for (const auto& group : stage.largest) {
@@ -299,7 +299,7 @@ Table stage_tensors_table(const spec::DryCounts& counts) {
 std::string capacity_text(const PlannedCell& planned) {
   const auto available = planned.memory_available_bytes;
   const auto needed = planned.memory_needed_bytes;
-  if (available == 0) return "how much a device has is not known";
+  if (available == 0) return "the memory of a device is unknown";
   return fmt::format("{} available, {} {}", human_bytes(available), human_bytes(std::abs(available - needed)),
                      needed <= available ? "to spare" : "too little");
 }
@@ -333,17 +333,17 @@ Document explanation_document(const Explanation& explanation) {
   if (!planned.counts || planned.counts->peak.total_bytes == 0) return out;
   const auto& counts = *planned.counts;
   add_summary(out, planned);
-  add_explained(out, "Memory of that device at the peak", memory_table(planned));
+  add_explained(out, "Memory of this device at the peak", memory_table(planned));
   out.add(stages_chart(planned));
   if (auto course = course_chart(counts); !course.series[0].points.empty()) out.add(std::move(course));
   add_alternatives(out, explanation);
   add_explained(out, "Values that a layer's backward pass reads", intermediates_table(counts));
-  add_explained(out, "Tensors alive at the peak", tensors_table(counts));
+  add_explained(out, "Tensors in use at the peak", tensors_table(counts));
   out.add(Note{fmt::format("In all {} bytes.", counts.peak.total_bytes)});
   if (!counts.stages.empty()) {
     add_explained(out, "Stages", stages_table(counts));
-    out.add(
-        Note{fmt::format("Were they equal, {:.1f} % of their time would be waiting.", 100 * counts.bubble_fraction)});
+    out.add(Note{fmt::format("If the stages were equal, {:.1f} % of their time would be waiting.",
+                             100 * counts.bubble_fraction)});
     add_explained(out, "Largest tensors at the peak of each stage", stage_tensors_table(counts));
   }
   add_explained(out, "FLOP of one device and step", amounts("flops", "flops", counts.flops, count_cell));

@@ -89,7 +89,7 @@ Chart series_chart(const ScreenedSeries& series, const std::string& metric) {
   }
   if (!noisy.points.empty()) out.series.push_back(std::move(noisy));
   if (series.control) {
-    ChartSeries less{.name = "less the control's drift", .marks = Marks::ideal, .points = {}};
+    ChartSeries less{.name = "minus the control's drift", .marks = Marks::ideal, .points = {}};
     for (const auto& night : series.screened) {
       less.points.push_back({.x = place(night.night), .y = std::exp(night.log) / unit});
     }
@@ -114,7 +114,7 @@ Chart score_chart(const ScreenedSeries& series) {
   // A single night has another scale.
   const bool of_that_scale = series.shift && !points.empty() && series.shift->score == points.back().y;
   if (of_that_scale) {
-    out.series.push_back({.name = "threshold of the newest",
+    out.series.push_back({.name = "threshold of the newest night",
                           .marks = Marks::ideal,
                           .points = {{.x = points.front().x, .y = series.shift->threshold},
                                      {.x = points.back().x, .y = series.shift->threshold}}});
@@ -313,7 +313,8 @@ Document history_document(const std::shared_ptr<const HistoryResult>& shown) {
   out.add(series_table(result));
   for (auto& chart : history_charts(result, kChartsShown)) out.add(std::move(chart));
   if (result.series.size() > kChartsShown) {
-    out.add(Note{fmt::format("Of {} series {} are drawn, what shifted first.", result.series.size(), kChartsShown)});
+    out.add(Note{fmt::format("{} series, of which {} are drawn, those that shifted first.", result.series.size(),
+                             kChartsShown)});
   }
   for (const auto& line : change_lines(result)) out.add(Paragraph{.text = line});
   const auto findings = result.findings();

@@ -127,8 +127,9 @@ Document list_runs(const harness::Connection& db, const ListQuery& query) {
   harness::for_each_run(db, show, filter_of(out.filter(), axes));
   auto document = std::move(out).document();
   if (was_stopped) {
-    document.add(Note{fmt::format(
-        "{} runs were looked at, those of the newest sweeps; with look=all in the address, all are.", looked_at)});
+    document.add(Note{
+        fmt::format("Only {} runs were checked, those of the newest sweeps; add look=all to the address to check all.",
+                    looked_at)});
   }
   return document;
 }

@@ -108,7 +108,8 @@ Document ListedTable::document() && {
   out.add(std::move(table_));
   if (is_empty) out.add(Note{"no " + key + " fit"});
   if (had_more_)
-    out.add(Note{fmt::format("These are the first {}; --limit N shows more, --where KEY=VALUE fewer.", limit_)});
+    out.add(
+        Note{fmt::format("These are the first {}; --limit N shows more, --where KEY=VALUE selects fewer.", limit_)});
   return out;
 }
 

@@ -50,7 +50,7 @@ std::string word_of(const harness::NightReport& report) {
 std::string shift_text(const harness::NightReport& report) {
   if (report.unseen.empty()) return report.live_alerts.empty() ? "Nothing shifted." : "Nothing new shifted.";
   const auto judged = harness::count_in_state(report.cells, CellState::same);
-  return judged == 0 ? "No cell was tested." : "Nothing shifted in the cells that were tested.";
+  return judged == 0 ? "No cell was tested." : "Nothing shifted in the tested cells.";
 }
 
 harness::Verdict verdict_of(const NightFinding& finding) {

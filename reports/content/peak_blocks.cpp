@@ -28,7 +28,7 @@ Table empty_tensors_table(Audience audience) {
                           {.title = "Local shape", .key = "shape"},
                           {.title = "Count", .key = "tensors", .align = Align::right},
                           {.title = "Bytes", .key = "bytes", .align = Align::right},
-                          {.title = "Of the peak", .key = "peak_fraction", .align = Align::right}},
+                          {.title = "Share of the peak", .key = "peak_fraction", .align = Align::right}},
               .rows = {}};
   for (auto& column : table.columns) column.audience = audience;
   return table;
@@ -39,7 +39,7 @@ Table empty_tensors_table(Audience audience) {
 Chart course_chart(const spec::DryCounts& counts) {
   Chart out{.key = "memory_course",
             .title = fmt::format("Memory of rank {} over a step, as counted", counts.rank),
-            .x = {.title = "beginnings and ends of operations"},
+            .x = {.title = "starts and ends of operations"},
             .y = {.title = "MiB", .from_zero = true},
             .series = {{.name = "", .points = {}}}};
   const std::string* phase = nullptr;

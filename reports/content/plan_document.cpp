@@ -147,8 +147,8 @@ std::string summary(const std::string& matrix, const std::vector<PlannedCell>& p
   auto out = fmt::format("{}: {} cells", matrix, plan.size());
   for (const auto& [state, cells] : count) out += fmt::format(", {} {}", cells, spec::enum_name(state));
   return out +
-         ". Memory (with the allocator's gaps; the parts at their own peaks) and FLOP of one device and step; "
-         "sent: bytes per step by mesh axes and level.";
+         ". Memory (including the allocator's gaps; each part at its own peak) and FLOP of one device and step; sent: "
+         "bytes per step by mesh axes and level.";
 }
 
 }  // namespace

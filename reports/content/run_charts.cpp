@@ -60,7 +60,7 @@ Chart histogram(const std::vector<StepRecord>& steady) {
   const auto count = static_cast<std::size_t>(std::ceil(std::sqrt(static_cast<double>(times.size()))));
   const double width = std::max(*most - *least, 1e-9) / static_cast<double>(count);
   Chart out{.key = "step_time_histogram",
-            .title = "How long steady steps took",
+            .title = "Distribution of steady step times",
             .x = {.title = "ms"},
             .y = {.title = "steps", .from_zero = true},
             .series = {{.name = "", .marks = Marks::bars, .points = {}}}};

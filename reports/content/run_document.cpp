@@ -190,24 +190,23 @@ void add_memory(Document& out, const RunView& view) {
   const auto& [counts, failure] = *view.memory;
   if (!failure.empty() || counts.peak.total_bytes == 0) {
     const auto& why = failure.empty() ? counts.reason : failure;
-    out.add(Note{"Tensors at the peak of memory are not known, as the engine did not count them: " + why});
+    out.add(Note{"Tensors at the peak of memory are unknown, because the engine did not count them: " + why});
     return;
   }
   if (auto course = course_chart(counts); !course.series[0].points.empty()) out.add(std::move(course));
-  out.add(Heading{.level = 2, .text = "Tensors alive at the peak of memory, as counted"});
+  out.add(Heading{.level = 2, .text = "Tensors in use at the peak of memory, as counted"});
   out.add(largest_tensors_table(counts, kTensorsShown));
   out.add(tensors_table(counts, Audience::programs));
-  out.add(Note{fmt::format("Of rank {}, {} in all{}.", counts.rank, human_bytes(counts.peak.total_bytes),
+  out.add(Note{fmt::format("Rank {}, {} in all{}.", counts.rank, human_bytes(counts.peak.total_bytes),
                            moment_text(counts.peak_at))});
   std::int64_t recorded = 0;
   for (const auto& step : view.steps) {
     if (step.rank == counts.rank) recorded = std::max(recorded, step.peak.total_bytes);
   }
   if (recorded > 0 && recorded != counts.peak.total_bytes) {
-    out.add(
-        Paragraph{.text = fmt::format("The run itself recorded {} at its peak, which is not what this engine counts.",
-                                      human_bytes(recorded)),
-                  .tone = Tone::doubtful});
+    out.add(Paragraph{.text = fmt::format("The run recorded {} at its peak, which differs from this engine's count.",
+                                          human_bytes(recorded)),
+                      .tone = Tone::doubtful});
   }
 }
 
@@ -244,7 +243,7 @@ Document run_document(const RunView& view) {
   add_section(out, "Attempts", attempts_table(view));
   add_section(out, "Metrics, medians over the attempts that are ok", metrics_table(view));
   if (view.subjects.size() > 1 && !view.steps.empty()) {
-    out.add(Paragraph{"Charts of steps are of the newest attempt that is ok."});
+    out.add(Paragraph{"Charts of steps show the newest attempt that is ok."});
   }
   for (auto& chart : run_charts(view.steps)) out.add(std::move(chart));
   if (view.memory) add_memory(out, view);
@@ -255,7 +254,7 @@ Document run_document(const RunView& view) {
   add_section(out, "Tags", tags_table(view));
   add_section(out, "Notes", notes_table(view));
   if (const auto command = reproducing_command(view)) {
-    out.add(Heading{.level = 2, .text = "To repeat it and hold it against what is recorded"});
+    out.add(Heading{.level = 2, .text = "To repeat it and compare it with the record"});
     out.add(Paragraph{*command});
   }
   return out;
@@ -296,9 +295,9 @@ Document difference_document(const harness::RunDifference& difference) {
                                       number_cell(metric.ratio)}});
   }
   add_section(out, "Numbers, medians over the attempts that are ok", std::move(numbers));
-  out.add(Paragraph{
-      .text = "Two runs decide nothing about speed: what differs may be the machine's mood. `perfbench compare` "
-              "holds a sweep against a baseline, `perfbench compare --ab` two engines or settings in pairs."});
+  out.add(Paragraph{.text = "Two runs decide nothing about speed, because a difference may come from the state of the "
+                            "machine. `perfbench compare` compares a sweep with a baseline, `perfbench compare --ab` "
+                            "two engines or settings in pairs."});
   return out;
 }
 

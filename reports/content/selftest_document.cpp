@@ -18,7 +18,7 @@ const char* section_title(SelftestKind kind) {
     case SelftestKind::aa:
       return "Paired decision and stored baselines: false verdicts when nothing changed (level 0.01)";
     case SelftestKind::equivalence:
-      return "Paired decision: SAME where it is not (level 0.05)";
+      return "Paired decision: SAME although it is not (level 0.05)";
     case SelftestKind::power:
       return "Paired decision and stored baselines: power";
     case SelftestKind::false_alarms:

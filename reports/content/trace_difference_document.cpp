@@ -74,7 +74,7 @@ Operations largest(const StepAlignment& alignment, std::size_t most) {
 // How far the other step is behind A at the end of each common operation: where the line rises, time is lost.
 Chart delay_chart(const StepAlignment& alignment) {
   Chart out{.key = "delay",
-            .title = "By how much B is behind A",
+            .title = "Delay of B",
             .x = {.title = "ms of A's step"},
             .y = {.title = "ms", .from_zero = true},
             .series = {}};
@@ -178,7 +178,7 @@ Document trace_difference_document(const harness::Attribution& attribution, cons
   auto out = attribution_document(attribution, most);
   out.add(Heading{.level = 2, .text = "Operation by operation"});
   out.add(
-      Note{fmt::format("Step {} of A, {} ms, and step {} of B, {} ms: of each run the traced step of middle length.",
+      Note{fmt::format("Step {} of A, {} ms, and step {} of B, {} ms: the traced step of middle duration of each run.",
                        alignment.a_step, format_number(difference_milliseconds(alignment.a_wall_ns)), alignment.b_step,
                        format_number(difference_milliseconds(alignment.b_wall_ns)))});
   if (auto delay = delay_chart(alignment); !delay.series.empty()) out.add(std::move(delay));
@@ -186,8 +186,7 @@ Document trace_difference_document(const harness::Attribution& attribution, cons
   out.add(operations_table(largest(alignment, most), Audience::people));
   out.add(operations_table(largest(alignment, alignment.operations.size()), Audience::programs));
   if (alignment.operations.size() > most) {
-    out.add(Note{
-        fmt::format("Of {} operations those that differ most; csv and json have all.", alignment.operations.size())});
+    out.add(Note{fmt::format("{} operations; these differ most. csv and json have all.", alignment.operations.size())});
   }
   out.json = [=] { return difference_json(attribution, alignment); };
   return out;

@@ -139,8 +139,9 @@ Document attribution_document(const Attribution& attribution, std::size_t most) 
   out.add(Note{fmt::format("Means over the middle half of the traced steps, {} of A and {} of B.", attribution.a_steps,
                            attribution.b_steps)});
   if (attribution.dropped_records > 0) {
-    out.add(Note{fmt::format("{} records of the traces found no room: shares are too small, idle time is too large.",
-                             attribution.dropped_records)});
+    out.add(Note{fmt::format(
+        "{} trace records were dropped because their buffer was full: shares are too small, idle time is too large.",
+        attribution.dropped_records)});
   }
   out.json = [=] { return attribution_json(attribution); };
   return out;
@@ -293,16 +294,19 @@ Document trace_document(const std::vector<RankTrace>& traces) {
   if (auto timeline = first_step(traces); !timeline.lanes.empty()) out.add(std::move(timeline));
   out.add(table_for_programs(summaries));
   out.add(
-      Note{"Parts sum to the step. Collective is how long collectives ran, hidden ones too, and is not in the sum."});
+      Note{"Parts sum to the step. Collective is the time of all collectives, including hidden ones, and is not in the "
+           "sum."});
   if (const auto dropped = dropped_records(summaries); dropped > 0) {
-    out.add(Note{fmt::format("{} records found no room: parts are too small and idle time is too large.", dropped)});
+    out.add(Note{fmt::format(
+        "{} trace records were dropped because their buffer was full: parts are too small and idle time is too large.",
+        dropped)});
   }
   const bool singly =
       std::any_of(traces.begin(), traces.end(), [](const auto& trace) { return trace.end.executed_singly; });
   if (singly) {
     out.add(
-        Note{"Timed steps replay CUDA graphs, these executed every operation by itself: idle time that the host "
-             "causes is theirs alone."});
+        Note{"Timed steps replay CUDA graphs, but traced steps executed every operation separately: idle time caused "
+             "by the host occurs only in them."});
   }
   return out;
 }

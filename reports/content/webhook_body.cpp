@@ -67,7 +67,7 @@ std::string section(const Alert& alert) {
   };
   add("largest parts", attribution_text(finding));
   add("environment", facts_text(finding));
-  add("came back after it was fixed as", alert.reopens);
+  add("came back after the fix as", alert.reopens);
   return out + "\n`perfbench alerts show " + escaped(alert.alert_id) + "`";
 }
 

@@ -105,7 +105,7 @@ class Serve(unittest.TestCase):
             boxes = self.driver.find_elements(By.CSS_SELECTOR, picks)
             self.assertEqual([box.accessible_name for box in boxes], ["Pick " + name for name in names])
             boxes[0].click()
-            self.assertEqual(self.texts(".picks"), ["One is picked; another one to hold it against?"])
+            self.assertEqual(self.texts(".picks"), ["One is selected; select another one to compare it with."])
             boxes[2].send_keys(Keys.SPACE)
             boxes[1].send_keys(Keys.SPACE)  # the two last ones count
             self.assertEqual([box.is_selected() for box in boxes], [False, True, True])

@@ -119,7 +119,7 @@ TEST(ExplanationDocument, ListsTheTensorsAtThePeakToTheByte) {
 
 TEST(ExplanationDocument, ListsAlternativesBesideTheCellItself) {
   const auto text = explanation_text(too_large());
-  EXPECT_THAT(text, HasSubstr("Nearest cells that fit"));
+  EXPECT_THAT(text, HasSubstr("Closest cells that fit"));
   EXPECT_THAT(text, ContainsRegex("\\(as it is\\) +2\\.93 GiB +0 B +25\\.0 % +1 +512 B +0 B +1 +8\n"));
   EXPECT_THAT(text, ContainsRegex("remat=full +1\\.17 GiB +800 MiB +25\\.0 % +1 +512 B +70\\.0 MiB +1 +8\n"));
   EXPECT_THAT(text, ContainsRegex("grad_accum=4 +1\\.17 GiB +800 MiB +25\\.0 % +1 +512 B +0 B +4 +2\n"));

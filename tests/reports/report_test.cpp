@@ -222,7 +222,8 @@ TEST_F(Report, ShowsTheModelsSizeAndItsTrainableParameters) {
   EXPECT_EQ(rows[1].trainable_parameters, 2 * 2 * 4 * (64 + 64 + 64 + 32));
   EXPECT_EQ(rows[2].trainable_parameters, 0);
   EXPECT_THAT(rows[0].notes, Not(Contains(HasSubstr("train"))));
-  EXPECT_THAT(rows[1].notes, Contains("3.6K parameters train: adapters of rank 4 (attention) beside the model's"));
+  EXPECT_THAT(rows[1].notes,
+              Contains("3.6K parameters train: adapters of rank 4 (attention) in addition to the model's"));
 }
 
 // 128 positions in half a second.
@@ -488,7 +489,7 @@ TEST_F(Report, NamesTheGpuThatARunRanOnWhereTheMatrixNamesAnother) {
   harness::ingest_tree(db_, scratch_ / "runs");
   const auto row = build().rows.at(0);
   EXPECT_EQ(row.processor, "NVIDIA H200");
-  EXPECT_THAT(row.notes, Contains("ran on NVIDIA H200; the matrix names NVIDIA H100, whose peak is what MFU is of"));
+  EXPECT_THAT(row.notes, Contains("ran on NVIDIA H200; the matrix names NVIDIA H100, whose peak is used for MFU"));
   harness::PublishedEntry entry;
   entry.row.hardware = "h100";
   entry.row.device_name = "H100";
@@ -509,8 +510,9 @@ TEST_F(Report, UsesThePeakOfTheClassOfMachineAndStatesItsUncertainty) {
   ASSERT_EQ(rows.size(), 2U);
   EXPECT_DOUBLE_EQ(*rows[0].mfu_fraction, 2 * *rows[1].mfu_fraction) << "twice the tokens in the same time";
   for (const auto& row : rows) {
-    EXPECT_THAT(row.notes, Contains("MFU is of 100 GFLOP/s a rank: the highest of 3 measurements on this class of "
-                                    "machine, whose median is 30.0 GFLOP/s"));
+    EXPECT_THAT(row.notes,
+                Contains("MFU is relative to 100 GFLOP/s a rank, the highest of 3 measurements on this class of "
+                         "machine, whose median is 30.0 GFLOP/s"));
   }
 }
 
@@ -547,7 +549,7 @@ TEST_F(Report, SaysWhatAPublishedRowDoesDifferently) {
       harness::compare_with_published(cells(), {.entry = entry, .hardware = hardware, .metric = "step_time_s"});
   const auto rows = build_report(with).rows;
   EXPECT_THAT(rows[0].notes, Contains("remat none vs full"));
-  EXPECT_THAT(rows[0].notes, Contains("the row does not say its attention, scan, mesh; they may differ"));
+  EXPECT_THAT(rows[0].notes, Contains("the row does not state its attention, scan, mesh; they may differ"));
 }
 
 TEST_F(Report, HasThePublishedRowAsALineBesideOurs) {

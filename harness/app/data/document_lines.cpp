@@ -30,7 +30,7 @@ std::vector<std::int32_t> ids_of(const spec::Json& list, const std::string& poin
   for (const auto& item : list) {
     if (!item.is_number_integer() || item < 0 || item > std::numeric_limits<std::int32_t>::max()) {
       throw spec::SpecError(pointer + "/" + std::to_string(ids.size()),
-                            "found " + spec::shown(item) + "; an id is a whole number from 0 to 2147483647");
+                            "found " + spec::shown(item) + "; an id is an integer from 0 to 2147483647");
     }
     ids.push_back(item.get<std::int32_t>());
   }
@@ -128,7 +128,7 @@ EvaluationItem lambada_item(const spec::Json& line, const Tokenizer& tokenizer) 
   text.erase(text.find_last_not_of(" \t\r\n") + 1);
   const auto space = text.rfind(' ');
   if (space == std::string::npos || text.find_first_not_of(' ') > space) {
-    throw spec::SpecError("/text", "found " + spec::shown(text) + "; a last word follows others");
+    throw spec::SpecError("/text", "found " + spec::shown(text) + "; the last word must follow others");
   }
   return item_of(tokenizer, text.substr(0, space), {text.substr(space)}, 0);
 }

@@ -83,7 +83,7 @@ class Preparation {
 
   PreparedDataset finish() {
     take_batch();
-    if (!writer_) throw InputError("[data] no file has a document; a data set needs text");
+    if (!writer_) throw InputError("[data] no file contains a document; a data set needs text");
     PreparedDataset prepared{.train = size_of(*writer_, spec::Split::train),
                              .validation = size_of(*writer_, spec::Split::validation),
                              .vocab_size = std::int64_t{writer_->max_token_id()} + 1,
@@ -136,8 +136,8 @@ class Preparation {
       begin();
     }
     if (document.kind != kind_) {
-      throw spec::SpecError("", std::string("is of another kind than the lines before: those are ") + words_of(kind_) +
-                                    "; make a data set of each");
+      throw spec::SpecError("", std::string("is of another kind than the previous lines, which are ") +
+                                    words_of(kind_) + "; make a separate data set of each");
     }
     const auto split = split_of(index_++, request_.validation_fraction);
     if (kind_ == DocumentKind::text) {

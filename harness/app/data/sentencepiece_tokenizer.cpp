@@ -14,8 +14,7 @@ class SentencePieceTokenizer final : public Tokenizer {
     const auto bytes = model_bytes(model);
     const auto status = processor_.LoadFromSerializedProto(bytes);
     if (!status.ok()) {
-      throw InputError("[data] " + model.string() +
-                       " is no model of SentencePiece that can be read: " + status.ToString());
+      throw InputError("[data] " + model.string() + " is not a readable SentencePiece model: " + status.ToString());
     }
   }
 
@@ -24,7 +23,7 @@ class SentencePieceTokenizer final : public Tokenizer {
   std::vector<std::int32_t> tokens_of(std::string_view text) const override {
     std::vector<int> ids;
     const auto status = processor_.Encode(text, &ids);
-    if (!status.ok()) throw spec::SpecError("", "SentencePiece cannot take this text: " + status.ToString());
+    if (!status.ok()) throw spec::SpecError("", "SentencePiece cannot process this text: " + status.ToString());
     return {ids.begin(), ids.end()};
   }
 

@@ -92,8 +92,8 @@ class Preflight {
     });
     if (!none) return;
     throw InputError(
-        fmt::format("[compare] {} ({}): its engine understands none of these runs: {}; an older engine "
-                    "does not know newer fields: leave them at their defaults, or compare later revisions",
+        fmt::format("[compare] {} ({}): its engine understands none of these runs: {}; an older engine does not know "
+                    "newer fields: leave them at their defaults, or compare later revisions",
                     spec::enum_name(side), what.asked, planned.front().reason));
   }
 
@@ -156,7 +156,7 @@ void take_in_leftovers(Connection& db, const fs::path& runs, const std::vector<A
       try {
         ingest_run_directory(db, attempt.path);
       } catch (const InputError& e) {
-        reports::print(stderr, "note: not taken into the database: {}\n", e.what());
+        reports::print(stderr, "note: not stored in the database: {}\n", e.what());
       }
     }
   }
@@ -193,7 +193,7 @@ void attribute_differences(const SideExecution& execution, const std::vector<AbC
     auto traced = trace_pair(execution, cells[i]);
     result.cancelled = traced.cancelled;
     verdict.attribution = std::move(traced.attribution);
-    if (!traced.problem.empty()) verdict.notes.push_back("where the difference is, is not known: " + traced.problem);
+    if (!traced.problem.empty()) verdict.notes.push_back("the cause of the difference is unknown: " + traced.problem);
   }
 }
 
@@ -242,8 +242,9 @@ AbOutcome compare_sides(const AbSide& a, const AbSide& b, const AbOptions& optio
                            cells.size(), rule.looks.back(), comparison.seed,
                            done.empty() ? "" : fmt::format(", {} pairs done before", done.size())));
   if (const auto fewest = pairs_lacking(rule)) {
-    progress.say(fmt::format("{} pairs cannot name a difference of a metric with noise at p < {}: it takes --pairs {}",
-                             rule.looks.back(), rule.alpha, *fewest));
+    progress.say(
+        fmt::format("{} pairs cannot name a difference of a metric with noise at p < {}: that takes --pairs {}",
+                    rule.looks.back(), rule.alpha, *fewest));
   }
   auto result =
       run_pairs(cells, rule, comparison.seed,

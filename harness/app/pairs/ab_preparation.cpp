@@ -38,7 +38,7 @@ void check_programs(const AbSide& side, const AbOptions& options) {
   if (side.kind != SideKind::revision) {
     if (access(side.engine.file.c_str(), X_OK) == 0) return;
     throw InputError(
-        fmt::format("[compare] {}: there is no engine {} that can be executed", side.asked, side.engine.file.string()));
+        fmt::format("[compare] {}: there is no executable engine {}", side.asked, side.engine.file.string()));
   }
   const auto settings = build_settings(options);
   if (built_engine(side.commit, settings)) return;

@@ -82,8 +82,8 @@ std::string plan_text(const Detection& asked, const Pilot& pilot, std::size_t pa
 
 std::string refusal_text(const Detection& asked, const Pilot& pilot, std::size_t pairs, double cost_s, double left_s) {
   return fmt::format(
-      "finding {} takes {:.1f} minutes here ({} pairs, and a turn deviates by {}), and of --within {} {:.1f} "
-      "minutes are left: nothing was tested; allow more, or --detect a larger difference",
+      "detecting {} takes {:.1f} minutes here ({} pairs, and a turn deviates by {}), and --within {} leaves {:.1f} "
+      "minutes: nothing was tested; allow more time, or --detect a larger difference",
       percent(asked.fraction), cost_s / 60, pairs, percent(pilot.turn_deviation),
       duration_text(asked.within_s.value_or(0)), std::max(0.0, left_s) / 60);
 }
@@ -105,8 +105,8 @@ std::size_t apply_pilots(std::vector<AbCell>& cells, const std::vector<std::opti
     const double cost_s = plan.cost_s[place++];
     if (turns == 0) {
       cells[i].not_planned = fmt::format(
-          "finding {} takes longer runs than --timeout allows, or is less than what two process runs differ by: a turn "
-          "deviates by {}",
+          "detecting {} takes longer runs than --timeout allows, or the difference is smaller than that of two process "
+          "runs: a turn deviates by {}",
           percent(asked.fraction), percent(pilots[i]->turn_deviation));
     } else if (asked.within_s && cost_s > left_s) {
       cells[i].not_planned = refusal_text(asked, *pilots[i], plan.pairs, cost_s, left_s);
@@ -127,7 +127,7 @@ PlannedCells plan_pairs(std::vector<AbCell>& cells, const Detection& asked, cons
     auto& cell = cells[i];
     if (cell.not_comparable) continue;
     if (!cell.in_turns) {
-      cell.not_planned = "--detect plans pairs in turns, and its runs follow each other: " + cell.apart_because;
+      cell.not_planned = "--detect plans pairs in turns, but these runs follow each other: " + cell.apart_because;
       continue;
     }
     progress.say(fmt::format("pilot pairs: {}", cell.label));
@@ -162,8 +162,8 @@ std::string why_apart(const AbCell& cell, const CellMemory& a, const CellMemory&
     const auto& run = cell.of(side).run;
     if (run.device != spec::Device::cpu) {
       return fmt::format(
-          "{} runs on a GPU: how its driver shares one between two live processes, and what a step leaves in its "
-          "queues, is not known, so that turns would promise more than they hold",
+          "{} runs on a GPU: it is unknown how its driver shares the GPU between two live processes, and what a step "
+          "leaves in its queues, so turns could mislead",
           spec::enum_name(side));
     }
     if (run.checkpoint.saves() && run.checkpoint.asynchronous) {
@@ -174,7 +174,7 @@ std::string why_apart(const AbCell& cell, const CellMemory& a, const CellMemory&
   const auto available = std::min(a.available_bytes, b.available_bytes);
   if (available == 0) return "this machine's memory was not part of its plan (hardware: host)";
   if (needed <= available) return "";
-  return fmt::format("both together need {}, this machine has {}", reports::human_bytes(needed),
+  return fmt::format("both together need {}, but this machine has {}", reports::human_bytes(needed),
                      reports::human_bytes(available));
 }
 
@@ -199,8 +199,8 @@ void choose_pairing(std::vector<AbCell>& cells, const AbSide& a, const AbSide& b
     cell.apart_because = for_all.empty() ? why_apart(cell, memory[0][i], memory[1][i]) : for_all;
     cell.in_turns = cell.apart_because.empty();
     if (cell.in_turns || pairing != Pairing::turns) continue;
-    throw InputError(fmt::format("[compare] --pairing turns: {}: {}; leave it out, or ask for --pairing apart",
-                                 cell.label, cell.apart_because));
+    throw InputError(fmt::format("[compare] --pairing turns: {}: {}; leave it out, or use --pairing apart", cell.label,
+                                 cell.apart_because));
   }
 }
 

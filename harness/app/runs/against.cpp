@@ -35,8 +35,8 @@ PublishedEntry published_row(const PublishedCatalog& published, const std::strin
   std::vector<std::string> known;
   for (const auto& entry : list_baselines(db)) known.push_back(entry.name);
   throw InputError("[compare] there is no baseline '" + name + "' in force" + spec::suggestion(name, known) +
-                   "; `perfbench baseline list` shows all, published:SYSTEM/ID names a published row, "
-                   "run:ID or attempt:ID/N runs of this database");
+                   "; `perfbench baseline list` shows all; published:SYSTEM/ID names a published row, run:ID or "
+                   "attempt:ID/N runs of this database");
 }
 
 // The baseline that a name stands for, before any metric is considered.

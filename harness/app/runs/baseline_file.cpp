@@ -71,7 +71,7 @@ std::vector<BaselineValue> values_of_document(const std::filesystem::path& file)
   try {
     const auto& root = document.root();
     if (!root.is_object() || !root.contains("values") || !root["values"].is_array()) {
-      throw spec::SpecError("", "a baseline file holds one list, 'values'");
+      throw spec::SpecError("", "a baseline file has one list, 'values'");
     }
     for (const auto& [key, value] : root.items()) {
       if (key != "values") {
@@ -152,7 +152,8 @@ class CsvReader {
 
   void read_row(const std::vector<std::string>& fields) {
     if (fields.size() != titles_.size()) {
-      fail("has " + std::to_string(fields.size()) + " fields, the first line names " + std::to_string(titles_.size()));
+      fail("has " + std::to_string(fields.size()) + " fields, but the first line names " +
+           std::to_string(titles_.size()));
     }
     BaselineValue item;
     for (std::size_t i = 0; i < fields.size(); ++i) {

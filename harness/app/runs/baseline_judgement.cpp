@@ -27,7 +27,7 @@ std::string rule_text(const std::string& metric) {
   const auto rule = decision_rule(metric_rule(metric));
   return fmt::format("margin {}, two-sided level {:g}, the newest {} runs a side; {}", percent(rule.margin_fraction),
                      rule.alpha, rule.most_runs,
-                     varies_between_sessions(metric) ? "judged by how far sessions of the cell differ"
+                     varies_between_sessions(metric) ? "judged by the spread between sessions of the cell"
                                                      : "runs of two sessions are one sample");
 }
 
@@ -40,9 +40,9 @@ std::string sessions_text(const CellComparison& comparison, const std::string& m
     }
   }
   const auto& decision = comparison.decision;
-  return fmt::format("{} other sessions, one a day, count{}; in the store: {}", *decision.sessions,
+  return fmt::format("{} other sessions count, one a day{}; in the store: {}", *decision.sessions,
                      decision.session_deviation
-                         ? fmt::format(", and deviate by {}", percent(*decision.session_deviation))
+                         ? fmt::format(", and they deviate by {}", percent(*decision.session_deviation))
                          : std::string(),
                      sweeps.empty() ? "none" : fmt::format("{}", fmt::join(sweeps, ", ")));
 }

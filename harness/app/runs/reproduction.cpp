@@ -90,7 +90,7 @@ namespace {
 
 RunEvidence evidence_of(const fs::path& attempt) {
   auto evidence = read_run_directory(attempt);
-  if (!evidence) throw InputError(fmt::format("[reproduce] {}: the attempt was cut off", attempt.string()));
+  if (!evidence) throw InputError(fmt::format("[reproduce] {}: the attempt was interrupted", attempt.string()));
   return *std::move(evidence);
 }
 

@@ -31,10 +31,9 @@ fs::path attempt_folder(const fs::path& named, const std::string& command) {
   std::erase_if(attempts,
                 [&none](const auto& attempt) { return !fs::is_regular_file(attempt.path / kAttemptFile, none); });
   if (attempts.empty()) {
-    throw InputError(
-        fmt::format("[{}] {}: no {} in it: name the folder of an attempt (RUNS/<run>/001) or of a run "
-                    "(RUNS/<run>)",
-                    command, named.string(), kAttemptFile));
+    throw InputError(fmt::format(
+        "[{}] {}: it contains no {}: name the folder of an attempt (RUNS/<run>/001) or of a run (RUNS/<run>)", command,
+        named.string(), kAttemptFile));
   }
   return attempts.back().path;
 }
@@ -80,7 +79,7 @@ std::string listed(std::vector<Candidate> candidates) {
 // The runs whose ids share the longest prefix with the name, the newest ones first.
 std::string nearest_runs(const Connection& db, const std::string& name) {
   auto runs = candidates_of(all_runs(db));
-  if (runs.empty()) return "it holds no run; fill it with `perfbench sweep` or `perfbench ingest`";
+  if (runs.empty()) return "it has no runs; fill it with `perfbench sweep` or `perfbench ingest`";
   const auto likeness = [&](const Candidate& one) {
     return std::pair(
         std::max(common_start(name, one.run_id), one.text.find(name) != std::string::npos ? name.size() : 0),
@@ -89,7 +88,7 @@ std::string nearest_runs(const Connection& db, const std::string& name) {
   std::stable_sort(runs.begin(), runs.end(),
                    [&](const Candidate& a, const Candidate& b) { return likeness(a) > likeness(b); });
   if (runs.size() > kListed) runs.resize(kListed);
-  return "the nearest runs: " + listed(std::move(runs));
+  return "the closest runs: " + listed(std::move(runs));
 }
 
 // A folder with an attempt in it; false for a name that is not a path.
@@ -113,7 +112,7 @@ class RunFinder {
     if (at == std::string::npos || is_run_folder(name_) || has_sweep(db_, name_)) return;
     subject_ = name_.substr(at + 1);
     name_.erase(at);
-    if (subject_.empty()) fail("a subject stands behind the @, such as a commit, 'inject' or 'side B'");
+    if (subject_.empty()) fail("a subject is missing after the @, such as a commit, 'inject' or 'side B'");
   }
 
   NamedRun find() {
@@ -141,8 +140,8 @@ class RunFinder {
     for (auto& sweep : newest_sweep_ids(db_, kSweepsLookedAt)) known.push_back(std::move(sweep));
     const auto near = spec::nearest(name_, known);
     fail(
-        fmt::format("no run of {} is named so{}; a run is named by 6 or more digits of its id, ID/N, a tag, a sweep of "
-                    "one run, 'latest' or its folder; {}",
+        fmt::format("{} has no run with that name{}; a run is named by 6 or more digits of its id, ID/N, a tag, a "
+                    "sweep of one run, 'latest' or its folder; {}",
                     db_.path().string(), near ? " (did you mean '" + *near + "'?)" : "", nearest_runs(db_, name_)));
   }
 
@@ -150,8 +149,8 @@ class RunFinder {
     if (!is_run_id_start(start)) fail("a run is named by the first 6 to 64 hex digits of its id");
     auto found = candidates_of(runs_that_begin_with(db_, start));
     if (found.empty())
-      fail(fmt::format("{} has no run whose id begins so; {}", db_.path().string(), nearest_runs(db_, start)));
-    if (found.size() > 1) fail("several runs begin so: " + listed(std::move(found)) + "; give more digits");
+      fail(fmt::format("{} has no run whose id begins with that; {}", db_.path().string(), nearest_runs(db_, start)));
+    if (found.size() > 1) fail("several runs begin with that: " + listed(std::move(found)) + "; give more digits");
     return found.front().run_id;
   }
 
@@ -244,7 +243,7 @@ class RunFinder {
                               "SELECT attempt_key FROM attempts JOIN runs USING (run_key) WHERE run_id = ? AND "
                               "record_sha256 = ?",
                               record.run_id, record_digest(record));
-    if (!key) fail(fmt::format("{} does not have that attempt; `perfbench ingest` takes it in", db_.path().string()));
+    if (!key) fail(fmt::format("{} does not have that attempt; `perfbench ingest` adds it", db_.path().string()));
     return checked(NameMeans::attempt, load_attempts(db_, std::vector{*key}));
   }
 
@@ -283,19 +282,18 @@ fs::path find_run_folder(const RunPlaces& places, const std::string& name, const
   if (is_run_folder(name)) return attempt_folder(name, command);
   if (fs::is_directory(name, none) || !fs::exists(places.db, none)) {
     if (fs::exists(name, none) || places.db.empty()) return attempt_folder(name, command);  // reports what is missing
-    throw InputError(
-        fmt::format("[{}] {}: no {} in it, and the database {}, where a run of that name would be looked "
-                    "for, does not exist: name the folder of an attempt (RUNS/<run>/001) or of a run "
-                    "(RUNS/<run>), or give --db",
-                    command, name, kAttemptFile, places.db.string()));
+    throw InputError(fmt::format(
+        "[{}] {}: it contains no {}, and the database {}, in which a run of that name would be looked up, does not "
+        "exist: name the folder of an attempt (RUNS/<run>/001) or of a run (RUNS/<run>), or give --db",
+        command, name, kAttemptFile, places.db.string()));
   }
   const auto db = open_database(places.db, {.mode = OpenMode::read_only});
   const auto named = find_run(db, name, command);
   const auto runs = runs_folder(places.runs, places.db);
   if (auto folder = folder_of_run(db, named, runs)) return *folder;
   throw InputError(
-      fmt::format("[{}] '{}' is run {} of {}, whose run directory is not there any more, or is another "
-                  "attempt's: it was looked for as {}; name its folder",
+      fmt::format("[{}] '{}' is run {} of {}, whose run directory does not exist any more, or belongs to another "
+                  "attempt: expected at {}; name its folder",
                   command, name, named.run_id.substr(0, kShownDigits), places.db.string(),
                   (run_folder(runs, named.run_id) / "NNN").string()));
 }

@@ -29,8 +29,8 @@ std::filesystem::path attempt_folder(const std::filesystem::path& named, const s
 //                                                         sweeps, and before an id without a prefix
 // For the help of commands.
 inline constexpr const char* kRunNameHelp =
-    "6 or more digits of a run's id, ID/N for its attempt N, a tag, a sweep of one run, latest, or a folder; behind "
-    "them @SUBJECT for the attempts of one commit, engine, side or fault";
+    "6 or more digits of a run's id, ID/N for its attempt N, a tag, a sweep of one run, latest, or a folder; add "
+    "@SUBJECT for the attempts of one commit, engine, side or fault";
 inline constexpr const char* kRunNameType = "RUN or FOLDER";
 
 enum class NameMeans { run, attempt };

@@ -19,10 +19,10 @@ namespace {
 
 [[noreturn]] void no_cells(const Connection& db, const std::string& selection, const std::string& left_out) {
   if (!db.left_out().empty()) {
-    throw InputError(*db.left_out().begin() + "; nothing else is in '" + selection + "'");
+    throw InputError(*db.left_out().begin() + "; there is nothing else in '" + selection + "'");
   }
   if (!left_out.empty()) throw InputError("[store] '" + selection + "' selects no other attempt: " + left_out);
-  throw InputError("[store] " + db.path().string() + " holds no run; fill it with `perfbench sweep` or " +
+  throw InputError("[store] " + db.path().string() + " has no runs; fill it with `perfbench sweep` or " +
                    "`perfbench ingest`");
 }
 

@@ -35,8 +35,8 @@ std::vector<RankTrace> traces_of(const fs::path& folder) {
   auto traces = read_traces(folder, ranks_of(folder));
   if (traces.empty()) {
     throw InputError(
-        fmt::format("[trace] {} holds no {}: its run traced no steps; set trace_steps or profile in the matrix, or "
-                    "run `perfbench sweep FILE --set trace_steps=2`",
+        fmt::format("[trace] {} has no {}: its run traced no steps; set trace_steps or profile in the matrix, or run "
+                    "`perfbench sweep FILE --set trace_steps=2`",
                     folder.string(), trace_file(0)));
   }
   return traces;
@@ -45,7 +45,7 @@ std::vector<RankTrace> traces_of(const fs::path& folder) {
 TraceDifference hold_traces_side_by_side(const std::vector<RankTrace>& before, const std::vector<RankTrace>& after) {
   auto parts = attribute({split_steps(before)}, {split_steps(after)});
   auto operations = align_steps(before, after);
-  if (!parts || !operations) throw InputError("[trace] a trace without a step tells no difference");
+  if (!parts || !operations) throw InputError("[trace] a trace without a step cannot be compared");
   return {.parts = std::move(*parts), .operations = std::move(*operations)};
 }
 

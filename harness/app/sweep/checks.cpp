@@ -37,7 +37,7 @@ namespace {
 
 [[noreturn]] void refuse(const std::string& what, const fs::path& named, const std::string& why) {
   throw InputError(
-      fmt::format("{} {}: {}; nothing was run: make it writable, or name another", what, named.string(), why));
+      fmt::format("{} {}: {}; nothing was run: make it writable, or name another one", what, named.string(), why));
 }
 
 // Permissions do not show it: a full disk, a file system that is mounted read-only, or root.
@@ -47,7 +47,7 @@ void require_file_in(const fs::path& folder, const std::string& what, const fs::
   const bool written = fd.is_open() && write(fd.get(), "x", 1) == 1;
   const std::string why = written ? "" : std::strerror(errno);
   if (fd.is_open()) unlink(probe.c_str());
-  if (!written) refuse(what, named, fmt::format("no file can be made in {}: {}", folder.string(), why));
+  if (!written) refuse(what, named, fmt::format("cannot create a file in {}: {}", folder.string(), why));
 }
 
 }  // namespace
@@ -70,7 +70,7 @@ void require_writable_folder(const std::string& what, const fs::path& folder) {
   while (fs::symlink_status(there, error).type() == fs::file_type::not_found && there.has_relative_path()) {
     there = there.parent_path();
   }
-  if (!fs::is_directory(there, error)) refuse(what, folder, fmt::format("{} is no folder", there.string()));
+  if (!fs::is_directory(there, error)) refuse(what, folder, fmt::format("{} is not a folder", there.string()));
   require_file_in(there, what, folder);
 }
 

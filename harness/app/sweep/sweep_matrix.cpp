@@ -37,13 +37,13 @@ std::string contradiction(const RecordedRequest& begun, const SweepRequest& requ
   std::string out;
   for (const auto& [option, values] : options_of(begun.words, begun.repeats)) {
     if (values == asked.at(option)) continue;
-    out += fmt::format("{}was begun with {}, and is asked for with {}", out.empty() ? "" : "; it ",
+    out += fmt::format("{}began with {}, but the request has {}", out.empty() ? "" : "; it ",
                        option_text(option, values), option_text(option, asked.at(option)));
   }
   return out.empty() ? out
                      : fmt::format(
-                           "[sweep] --resume: the sweep {} {}: leave these options out to go on with it, or "
-                           "begin a new sweep without --resume",
+                           "[sweep] --resume: the sweep {} {}: leave these options out to continue it, or begin a new "
+                           "sweep without --resume",
                            begun.sweep_id, out);
 }
 
@@ -62,7 +62,7 @@ void restore_request(SweepRequest& request, const Connection& db, const std::str
   for (const auto& [option, values] : options_of(begun->words, begun->repeats)) {
     if (!values.empty()) restored += " " + option_text(option, values);
   }
-  if (!restored.empty()) reports::print(stderr, "note: the sweep {} was begun with{}\n", begun->sweep_id, restored);
+  if (!restored.empty()) reports::print(stderr, "note: the sweep {} began with{}\n", begun->sweep_id, restored);
 }
 
 void record_beginning(Connection& db, const SweepRequest& request, const std::string& matrix,
@@ -91,11 +91,11 @@ ResumedSweep resumed_sweep(Connection& db, const SweepRequest& request, const st
   const auto begun = sweep_settings(db, *sweep_id);
   if (out.repeats == 0) out.repeats = begun.repeats;
   if (begun.engines.empty()) {
-    out.note = "note: the sweep " + *sweep_id + " does not say which engine began it; this one goes on with it";
+    out.note = "note: the sweep " + *sweep_id + " does not record which engine began it; this one continues it";
   } else if (begun.engines != std::vector{execution.engine_sha256}) {
     out.obstacle = fmt::format(
-        "[sweep] --resume: another engine began the sweep {} (SHA-256 {}; {} is {}), and one table would show the two "
-        "as one: go on with that engine, or begin a new sweep without --resume",
+        "[sweep] --resume: another engine began the sweep {} (SHA-256 {}; {} is {}), and one table must not mix the "
+        "two: continue with that engine, or begin a new sweep without --resume",
         *sweep_id, fmt::join(begun.engines, ", "), execution.launcher.engine.file.string(), execution.engine_sha256);
   }
   return out;

@@ -72,8 +72,8 @@ std::string unknown_option(const CLI::App& root, const LeftOver& left) {
 
 std::string unknown_command(const LeftOver& left) {
   const auto names = command_names(*left.command);
-  return fmt::format("'{}': there is no such command{}; there are:\n  {}\n  `{} --help` says what each does", left.word,
-                     did_you_mean(left.word, names), fmt::join(names, ", "), whole_command(*left.command));
+  return fmt::format("'{}': there is no such command{}; the commands are:\n  {}\n  `{} --help` describes each",
+                     left.word, did_you_mean(left.word, names), fmt::join(names, ", "), whole_command(*left.command));
 }
 
 std::string word_too_many(const LeftOver& left) {
@@ -101,8 +101,7 @@ std::string needs_another(const CLI::App& command) {
   for (const auto* option : command.get_options()) {
     for (const auto* needed : option->get_needs()) {
       if (option->count() == 0 || needed->count() > 0) continue;
-      return fmt::format("{0}: goes with {1} alone; give {1} as well, or leave {0} out", option->get_name(),
-                         needed->get_name());
+      return fmt::format("{0}: only works with {1}; add {1}, or leave {0} out", option->get_name(), needed->get_name());
     }
   }
   return "";
@@ -112,7 +111,8 @@ std::string excludes_another(const CLI::App& command) {
   for (const auto* option : command.get_options()) {
     for (const auto* other : option->get_excludes()) {
       if (option->count() == 0 || other->count() == 0) continue;
-      return fmt::format("{0}: cannot go with {1}; leave one of the two out", option->get_name(), other->get_name());
+      return fmt::format("{0}: cannot be combined with {1}; leave one of the two out", option->get_name(),
+                         other->get_name());
     }
   }
   return "";
@@ -131,7 +131,7 @@ std::string wrong_count(const CLI::App& command, const std::string& message) {
   if (option == nullptr) return message;
   const auto most = static_cast<std::size_t>(std::max(option->get_items_expected_max(), 1));
   if (option->count() > most) {
-    return fmt::format("{}: {} values were given, it takes {}; leave the others out", option->get_name(),
+    return fmt::format("{}: {} values were given, but it takes {}; leave the others out", option->get_name(),
                        option->count(), most);
   }
   const auto wanted = most == 1 || may_be_repeated(*option) ? "a value" : fmt::format("{} values", most);
@@ -141,7 +141,7 @@ std::string wrong_count(const CLI::App& command, const std::string& message) {
 std::string not_a_flag_value(const CLI::App& command, const std::string& message) {
   for (const auto* option : command.get_options()) {
     if (option->count() == 0 || message != CLI::ConversionError(option->get_name(), option->results()).what()) continue;
-    return fmt::format("{0} '{1}': takes no value; give {0} alone, or leave it out", option->get_name(),
+    return fmt::format("{0} '{1}': takes no value; give only {0}, or leave it out", option->get_name(),
                        fmt::join(option->results(), " "));
   }
   return message;

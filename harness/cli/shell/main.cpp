@@ -96,11 +96,10 @@ void add_commands(CLI::App& app, CommandContext& context) {
 
 // The help of `perfbench` without arguments.
 constexpr const char* kWorkflow =
-    "perfbench plan matrices/quickstart.yaml      what each cell would take, without running it\n"
-    "perfbench sweep matrices/quickstart.yaml     runs every cell and records it in perf.db\n"
-    "perfbench report                             the newest sweep as a table\n"
-    "perfbench compare --ab HEAD~1 HEAD FILE      whether a change made it slower\n"
-    "perfbench help [COMMAND]                     all commands, or everything about one\n";
+    "perfbench plan matrices/quickstart.yaml      what each cell would need, without running it\nperfbench sweep "
+    "matrices/quickstart.yaml     runs every cell and records it in perf.db\nperfbench report                          "
+    "   the newest sweep as a table\nperfbench compare --ab HEAD~1 HEAD FILE      whether a change made it "
+    "slower\nperfbench help [COMMAND]                     all commands, or everything about one\n";
 
 }  // namespace
 
@@ -111,12 +110,10 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", version_text());
   app.require_subcommand(1);
   app.footer(
-      "Examples:\n"
-      "  perfbench sweep matrices/quickstart.yaml\n"
-      "  perfbench plan matrices/llama.yaml\n"
-      "  perfbench report --db perf.db --format markdown\n"
-      "PERFBENCH_DB of the environment names the database of every command that is given no --db.\n"
-      "Exit codes: 0 fine or no regression, 1 regression, 2 inconclusive, 3 usage or input error, 4 failure.");
+      "Examples:\n  perfbench sweep matrices/quickstart.yaml\n  perfbench plan matrices/llama.yaml\n  perfbench report "
+      "--db perf.db --format markdown\nThe environment variable PERFBENCH_DB names the database of every command "
+      "without --db.\nExit codes: 0 success or no regression, 1 regression, 2 inconclusive, 3 usage or input error, 4 "
+      "failure.");
   try {
     context.engine = perfbench::harness::locate_engine();
     add_commands(app, context);
@@ -139,7 +136,7 @@ int main(int argc, char** argv) {
   }
   // A reader that left, such as `head`, got what it wanted.
   if (const int error = perfbench::reports::standard_output_error(); error != 0 && error != EPIPE) {
-    complain("perfbench failed: standard output could not be written: ", std::strerror(error));
+    complain("perfbench failed: cannot write to standard output: ", std::strerror(error));
     return code(ExitCode::failure);
   }
   return code(context.exit_code);

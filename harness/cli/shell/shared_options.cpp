@@ -43,27 +43,28 @@ void add_detection_options(CLI::App& command, std::optional<Detection>& detectio
           command, "--detect", kFraction, {.factor = 1, .name = "a share of 1"},
           {.bounds = {0.001, 0.5}, .shown_bounds = "from 0.1% to 50%"},
           [asked](double fraction) { asked().fraction = fraction; },
-          "plan the pairs of each cell, and their steps, so that a step that takes so much longer is found in four of "
-          "five comparisons, and take it for the margin; two pilot pairs, which are not tested, tell the noise")
+          "plan the pairs of each cell, and their steps, so that four of five comparisons find a step time that is "
+          "larger by this fraction; this is also the margin. Two pilot pairs, which are not tested, measure the noise")
           ->excludes(command.get_option("--pairs"))
           ->group(group);
   add_amount(
       command, "--within", kDuration, {.factor = 1, .name = "seconds"},
       {.bounds = {1, kLongestSeconds}, .shown_bounds = "from 1s to 3 years"},
       [asked](double seconds) { asked().within_s = seconds; },
-      "of --detect: the time for a comparison; a cell that takes more is not run, and says how long it takes")
+      "with --detect: time limit of a comparison; a cell that takes longer is not run, and the message says how long "
+      "it takes")
       ->needs(detect)
       ->group(group);
 }
 
 void add_build_options(CLI::App& command, AbOptions& options, const std::string& group) {
   add_path(command, "--repo", options.repository, PathIs::folder,
-           "git repository that revisions are of; the one this perfbench was built from unless given")
+           "git repository of revisions; default: the one from which this perfbench was built")
       ->group(group);
   add_path(command, "--build-cache", options.build_cache, PathIs::folder,
-           "where engines of revisions are built and kept; ~/.cache/perfbench/builds unless given")
+           "where engines of revisions are built and kept; default: ~/.cache/perfbench/builds")
       ->group(group);
-  command.add_option("--build-option", options.build_options, "for cmake, for both sides: -DPERFBENCH_CUDA=ON")
+  command.add_option("--build-option", options.build_options, "for cmake, on both sides: -DPERFBENCH_CUDA=ON")
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->group(group);
@@ -95,26 +96,25 @@ void add_execution_options(CLI::App& command, ExecutionOptions& options) {
   add_amount(
       command, "--timeout", kDuration, {.factor = 1, .name = "seconds"},
       {.bounds = {1e-3, kLongestSeconds}, .shown_bounds = "from 1ms to 3 years"},
-      [&options](double seconds) { options.timeout_s = seconds; }, "how long an attempt may take")
+      [&options](double seconds) { options.timeout_s = seconds; }, "time limit of an attempt")
       ->default_str(fmt::format("{}s", options.timeout_s));
   add_amount(
       command, "--memory-limit", kSize, {.factor = kGib, .name = "GiB"},
       {.bounds = {0, kMostGib * kGib}, .shown_bounds = "up to 1000000GiB, or 0 for no limit"},
       [&options](double bytes) { options.memory_limit_bytes = static_cast<std::int64_t>(bytes); },
-      "memory that all ranks of an attempt may hold together");
+      "memory limit of all ranks of an attempt together");
 }
 
 CLI::Option* add_pairing_option(CLI::App& command, AbOptions& options) {
-  return add_enum_option(
-      command, "--pairing", options.pairing,
-      "turns: both runs of a pair are alive together and step in turns; apart: one follows the other; auto: "
-      "in turns where both engines can and both fit into memory, but not on a GPU, nor where checkpoints are written "
-      "beside the steps");
+  return add_enum_option(command, "--pairing", options.pairing,
+                         "turns: both runs of a pair are alive together and step in turns; apart: one follows the "
+                         "other; auto: in turns if both engines can and both fit into memory, but not on a GPU, nor if "
+                         "checkpoints are written beside the steps");
 }
 
 void add_ab_options(CLI::App& command, AbOptions& options, const std::string& group) {
   add_path(command, "--runs", options.runs, PathIs::folder,
-           "folder of the run directories; beside the database unless given")
+           "folder of the run directories; default: beside the database")
       ->group(group);
   add_number(command, "--pairs", options.pairs, Bounds<std::size_t>{kFewestPairs, kMostPairs},
              "most pairs of a cell; decisions are taken at 4, 8, 16 of them and at the last")
@@ -122,7 +122,7 @@ void add_ab_options(CLI::App& command, AbOptions& options, const std::string& gr
       ->group(group);
   add_detection_options(command, options.detection, group);
   add_pairing_option(command, options)->group(group);
-  command.add_option("--metrics", options.metrics, "metrics of the catalog that are judged")
+  command.add_option("--metrics", options.metrics, "metrics of the catalog to judge")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
@@ -130,7 +130,7 @@ void add_ab_options(CLI::App& command, AbOptions& options, const std::string& gr
       ->check(metric_complaint)
       ->group(group)
       ->default_str(
-          "step_time_s,step_time_mean_s,peak_memory_bytes,resident_bytes,startup_time_s,final_loss, and of runs that "
+          "step_time_s,step_time_mean_s,peak_memory_bytes,resident_bytes,startup_time_s,final_loss, and for runs that "
           "evaluate eval_accuracy,eval_perplexity; with --detect step_time_s,peak_memory_bytes,final_loss");
   command
       .add_option("--margin", options.margins, "METRIC=FRACTION: smaller differences do not matter; may be repeated")
@@ -138,12 +138,12 @@ void add_ab_options(CLI::App& command, AbOptions& options, const std::string& gr
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->group(group);
   add_number(command, "--seed", options.seed, Bounds<std::uint64_t>{0, std::uint64_t{1} << 53U},
-             "of the order within pairs; a new one unless given")
+             "seed of the order within pairs; default: a new one")
       ->group(group);
   add_number(command, "--most-discarded", options.most_discarded, Bounds<std::size_t>{0, kMostReplacements},
              options.discards_per_pair == 1
-                 ? "spoiled pairs of a cell that are replaced; as many as --pairs unless given"
-                 : fmt::format("spoiled pairs of a cell that are replaced; {} times --pairs unless given",
+                 ? "spoiled pairs of a cell that are replaced; default: as many as --pairs"
+                 : fmt::format("spoiled pairs of a cell that are replaced; default: {} times --pairs",
                                options.discards_per_pair))
       ->group(group);
   add_spoil_options(command, options.spoil, group);
@@ -151,26 +151,26 @@ void add_ab_options(CLI::App& command, AbOptions& options, const std::string& gr
 }
 
 void add_author_option(CLI::App& command, std::string& author) {
-  command.add_option("--author", author, "git's user.name, or USER, unless given");
+  command.add_option("--author", author, "default: git's user.name, or USER");
 }
 
 CLI::Option* add_width_option(CLI::App& command, LayoutOptions& options) {
   return add_number(command, "--width", options.width, kWidths,
-                    "of format text: columns that a line may take; the terminal's, or COLUMNS, or 80 unless given");
+                    "for format text: width of a line in columns; default: the terminal's, or COLUMNS, or 80");
 }
 
 void add_layout_options(CLI::App& command, LayoutOptions& options) {
   auto* width = add_width_option(command, options);
-  command.add_flag("--full", options.full, "of format text: lines as wide as they are")->excludes(width);
+  command.add_flag("--full", options.full, "for format text: do not wrap lines")->excludes(width);
 }
 
 void add_page_option(CLI::App& command, LayoutOptions& options) {
-  add_path(command, "--html", options.html, PathIs::file, "file that gets it as a page for a browser, too");
+  add_path(command, "--html", options.html, PathIs::file, "also write a page for a browser to this file");
 }
 
 void add_file_option(CLI::App& command, LayoutOptions& options) {
-  add_path(command, "-o,--output", options.output, PathIs::file, "file to write in place of standard output");
-  command.add_option("--chart", options.chart, "of format svg: some of the charts by their name; all unless given");
+  add_path(command, "-o,--output", options.output, PathIs::file, "file to write instead of standard output");
+  command.add_option("--chart", options.chart, "for format svg: only the charts with this name; default: all");
 }
 
 void write_page(const reports::Document& document, const LayoutOptions& layout) {
@@ -185,7 +185,7 @@ std::string rendered_svg(const reports::Document& document, const std::string& c
     return chart.empty() || key == chart || key.starts_with(chart + "_");
   });
   if (is_there) return reports::render_svg(document, chart);
-  if (keys.empty()) throw InputError("--format svg: there is no chart of this; what can be drawn is in its tables");
+  if (keys.empty()) throw InputError("--format svg: there is no chart of this; its tables have the data");
   throw InputError(fmt::format("--chart {}: there is no such chart; there are {}", chart, fmt::join(keys, ", ")));
 }
 

@@ -81,7 +81,7 @@ void add_output_options(CLI::App& command, Format& format, Format piped, LayoutO
   layout.full =
       !reports::is_terminal(stdout) && piped == Format::text;  // a program that reads whole lines can go on doing so
   add_enum_option(command, "--format", format, help)
-      ->default_str(fmt::format("text on a terminal, else {}", spec::enum_name(piped)));
+      ->default_str(fmt::format("text on a terminal, otherwise {}", spec::enum_name(piped)));
   add_layout_options(command, layout);
   add_page_option(command, layout);
   if constexpr (requires { Format::svg; }) add_file_option(command, layout);

@@ -35,7 +35,7 @@ std::string without_room(const std::string& message) {
 
 std::string no_such_metric(const std::string& text, const std::vector<std::string>& names) {
   const auto near = spec::nearest(text, names);
-  return fmt::format("'{}': the catalog has no such metric{}; it has, the nearest first:\n  {}", text,
+  return fmt::format("'{}': the catalog has no such metric{}; its metrics are, the closest first:\n  {}", text,
                      near ? " (did you mean '" + *near + "'?)" : "", fmt::join(spec::nearest_first(text, names), ", "));
 }
 

@@ -191,7 +191,7 @@ TEST(Against, NotesHowAPublishedRowDoesTheSameWorkDifferently) {
   EXPECT_THAT(differences(run, row), ElementsAre("dropout input 0.1 residual 0.25 vs layer_input 0.1"));
   auto silent = row;
   silent.dropout = {};
-  EXPECT_THAT(differences(run, silent), ElementsAre("the row does not say its dropout; it may differ"));
+  EXPECT_THAT(differences(run, silent), ElementsAre("the row does not state its dropout; it may differ"));
   run.dropout = row.dropout;
   EXPECT_THAT(differences(run, row), SizeIs(0));
 }
@@ -201,17 +201,17 @@ TEST(Against, NotesWhatAPublishedRowDoesNotState) {
   const PublishedEntry silent;
   const auto run = sweep.cells().at(0).run();
   EXPECT_THAT(differences(run, silent.row),
-              ElementsAre("the row does not say its attention, remat, scan, mesh; they may differ"));
+              ElementsAre("the row does not state its attention, remat, scan, mesh; they may differ"));
   spec::PublishedRow table;
   table.attention = "dot_product";
   table.remat = run.remat;
   table.scan = "off";
   EXPECT_THAT(differences(run, table),
-              ElementsAre("attention flash vs dot_product", "the row does not say its mesh; it may differ"));
+              ElementsAre("attention flash vs dot_product", "the row does not state its mesh; it may differ"));
   table.attention = "flash";
   table.tp = 8;
   EXPECT_THAT(differences(run, table),
-              ElementsAre("mesh tp 1 pp 1 vs tp 8 pp 1", "the row does not say its dp, fsdp; they may differ"));
+              ElementsAre("mesh tp 1 pp 1 vs tp 8 pp 1", "the row does not state its dp, fsdp; they may differ"));
   const auto found = sweep.against("published:maxtext/llama2-7b-8xh100");
   EXPECT_THAT(found.notes, Contains("remat none vs minimal_flash"));
 }

@@ -87,12 +87,12 @@ TEST_F(CommandLine, AMisplacedWordIsAnsweredWithItsPlace) {
   expect_error({"report", "x"}, "[report] 'x': is one word too many",
                {"`perfbench report [OPTIONS]`", "for example: "});
   expect_error({"report", "--db"}, "[report] --db: takes a value; give --db DATABASE", {});
-  expect_error({"report", "--db", "a", "--db", "b"}, "[report] --db: 2 values were given, it takes 1", {});
+  expect_error({"report", "--db", "a", "--db", "b"}, "[report] --db: 2 values were given, but it takes 1", {});
   expect_error({"compare", "--ab", "a"}, "[compare] --ab: takes 2 values; give --ab A B", {});
   expect_error({"alerts", "list", "--gate=maybe"}, "[alerts list] --gate 'maybe': takes no value", {});
-  expect_error({"compare", "--runs", "x"}, "[compare] --runs: goes with --ab alone; give --ab as well", {});
-  expect_error({"sweep", "--keep-going", "--fail-fast", "m.yaml"}, "[sweep] --keep-going: cannot go with --fail-fast",
-               {});
+  expect_error({"compare", "--runs", "x"}, "[compare] --runs: only works with --ab; add --ab", {});
+  expect_error({"sweep", "--keep-going", "--fail-fast", "m.yaml"},
+               "[sweep] --keep-going: cannot be combined with --fail-fast", {});
 }
 
 TEST_F(CommandLine, AMissingArgumentIsAnsweredWithAnExample) {
@@ -175,11 +175,11 @@ TEST_F(CommandLine, ADifferenceToDetectIsAFractionAndNeedsNoNumberOfPairs) {
                  std::string("[compare] --detect '") + wrong + "': a fraction from 0.1% to 50% is needed", {"2%"});
   }
   expect_error({"compare", "--ab", "a", "b", "m.yaml", "--detect", "2%", "--pairs", "8"},
-               "[compare] --pairs: cannot go with --detect", {});
+               "[compare] --pairs: cannot be combined with --detect", {});
   expect_error({"compare", "--ab", "a", "b", "m.yaml", "--detect", "2%", "--resume"},
-               "[compare] --detect: cannot go with --resume", {});
+               "[compare] --detect: cannot be combined with --resume", {});
   expect_error({"compare", "--ab", "a", "b", "m.yaml", "--within", "5m"},
-               "[compare] --within: goes with --detect alone", {});
+               "[compare] --within: only works with --detect", {});
 }
 
 TEST_F(CommandLine, AnUnknownPublishedRowIsAnsweredWithThoseOfItsSystemOrAllSystems) {

@@ -75,7 +75,7 @@ TEST_F(SweepOfEmulatedGpus, OnlyPlansIfThereAreTooFewAndSaysSo) {
   write_text(scratch_ / "g.yaml",
              "name: g\ndefaults: {model: gpt-tiny, device: cuda, seq_len: 16, global_batch: 4, fsdp: 2}\n");
   const auto end = sweep("1");
-  EXPECT_THAT(end.error_output + end.output, HasSubstr("device cuda with 2 ranks, and this machine has 1 GPU"));
+  EXPECT_THAT(end.error_output + end.output, HasSubstr("device cuda with 2 ranks, but this machine has 1 GPU"));
   EXPECT_THAT(end.output, HasSubstr("| this GPU "));
 }
 

@@ -188,7 +188,7 @@ TEST_F(NightlyCommand, TheFirstNightOfAStoreIsUndecidedAndSaysWhy) {
                                       "tested."));
   EXPECT_THAT(first.output, HasSubstr("is the control from now on"));
   EXPECT_THAT(first.output, HasSubstr("Before tonight this database has no number of this matrix"));
-  EXPECT_THAT(first.output, HasSubstr("its first night: there is nothing to hold it against"));
+  EXPECT_THAT(first.output, HasSubstr("its first night: there is no baseline for it"));
   EXPECT_THAT(first.output, HasSubstr("No cell was tested."));
   EXPECT_THAT(read_text(scratch_ / "n.xml"), HasSubstr("name=\"attention=flash\""));
   EXPECT_THAT(read_text(scratch_ / "n.xml"), HasSubstr("skipped=\"2\""));

@@ -113,8 +113,8 @@ TEST_F(RunNames, UnknownAndAmbiguousNamesListTheClosestRuns) {
                     HasSubstr(b_.substr(0, 12) + " (model=b fsdp=1")));
   const auto wrong_end = a_.substr(0, 8) + (a_[8] == '0' ? '1' : '0');
   EXPECT_THAT(refusal({"show", wrong_end}),
-              HasSubstr("the nearest runs: " + a_.substr(0, 12) + " (model=a fsdp=1, 2026-02-03T00:00:00Z)"));
-  EXPECT_THAT(refusal({"show", "model=b"}), HasSubstr("the nearest runs: " + b_.substr(0, 12)));
+              HasSubstr("the closest runs: " + a_.substr(0, 12) + " (model=a fsdp=1, 2026-02-03T00:00:00Z)"));
+  EXPECT_THAT(refusal({"show", "model=b"}), HasSubstr("the closest runs: " + b_.substr(0, 12)));
   EXPECT_THAT(refusal({"show", "s4"}), HasSubstr("did you mean 's"));
   EXPECT_THAT(refusal({"show", a_.substr(0, 6) + "/7"}), HasSubstr("has no attempt 7; its newest is "));
   EXPECT_THAT(refusal({"show", a_.substr(0, 6) + "/x"}), HasSubstr("a number from 1"));
@@ -129,8 +129,8 @@ TEST_F(RunNames, ShowTheMemoryOfARunAndHowToRepeatIt) {
   const auto end = run({"show", a_.substr(0, 6), "--db", "q.db"});
   EXPECT_EQ(end.exit_code, 0) << end.error_output;
   EXPECT_THAT(end.output, HasSubstr("perfbench reproduce " + a_.substr(0, 12) + " --db q.db"));
-  EXPECT_THAT(end.output, HasSubstr("Tensors alive at the peak of memory, as counted"));
-  EXPECT_THAT(end.output, HasSubstr("The run itself recorded "));
+  EXPECT_THAT(end.output, HasSubstr("Tensors in use at the peak of memory, as counted"));
+  EXPECT_THAT(end.output, HasSubstr("The run recorded "));
   const auto tensors = json({"show", a_.substr(0, 6)})["tensors"];
   ASSERT_GT(tensors.size(), 3U);
   EXPECT_GE(tensors[0]["bytes"], tensors[1]["bytes"]);

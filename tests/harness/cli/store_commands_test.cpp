@@ -212,9 +212,10 @@ TEST_F(StoreCommands, CompareJudgesADifferenceByTheSpreadBetweenSessions) {
   const auto id =
       end.error_output.substr(place + said.size(), end.error_output.find('\n', place) - place - said.size());
   const auto ledger = run({"show", "verdict:" + id, "--db", "q.db", "--cell", "busy", "--format", "json"}).output;
-  EXPECT_THAT(ledger, AllOf(HasSubstr("\"kind\": \"baseline\""), HasSubstr("\"baseline s1\""),
-                            HasSubstr("\"6 other sessions, one a day, count, and deviate by 2.2 %; in the store: b1"),
-                            HasSubstr("\"INCONCLUSIVE (not_significant): ")));
+  EXPECT_THAT(ledger,
+              AllOf(HasSubstr("\"kind\": \"baseline\""), HasSubstr("\"baseline s1\""),
+                    HasSubstr("\"6 other sessions count, one a day, and they deviate by 2.2 %; in the store: b1"),
+                    HasSubstr("\"INCONCLUSIVE (not_significant): ")));
   const auto report = run({"report", "--db", "q.db", "--baseline", "s1"}).output;
   EXPECT_THAT(report, AllOf(HasSubstr("| +3.0 % REGRESSED"), HasSubstr("| +3.0 % INCONCLUSIVE"),
                             HasSubstr("6 other sessions of this cell deviate by 0.2 %")));

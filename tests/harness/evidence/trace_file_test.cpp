@@ -85,8 +85,8 @@ TEST(TraceFile, RefusesDamageAndNamesTheLine) {
            {"garbage\n" + text, {":1 "}},
            {with([](auto& t) { t.events[3].rank = 1; }), {":4 ", "is of rank 1"}},
            {with([](auto& t) { t.events[3].end_ns = 0; }), {":4 ", "/end_ns", "before 'start_ns'"}},
-           {with([](auto& t) { t.events.pop_back(); }), {"counts 12 events, above it are 11"}},
-           {with([](auto& t) { t.end.steps = 3; }), {"counts 3 steps, above it are the spans of 2"}},
+           {with([](auto& t) { t.events.pop_back(); }), {"counts 12 events, but 11 precede it"}},
+           {with([](auto& t) { t.end.steps = 3; }), {"counts 3 steps, but spans of 2 precede it"}},
            {with([](auto& t) { t.events[6].step = 10; }), {"ends step 10 twice"}},
            {with([](auto& t) { t.events[6].start_ns = t.events[0].start_ns; }), {"before step 10 has ended"}}}) {
     ScratchFolder scratch;

@@ -55,7 +55,7 @@ TEST(Classify, CallsARunWithDamagedFilesCrashedHoweverItEnded) {
   evidence.damaged_files = {"env.json is empty", "steps.rank1.jsonl is a pipe"};
   EXPECT_EQ(classify(evidence).state, AttemptState::crashed);
   EXPECT_EQ(classify(evidence).reason,
-            "the engine says ok, but left damaged files; env.json is empty; steps.rank1.jsonl is a pipe");
+            "the engine reports ok, but left damaged files; env.json is empty; steps.rank1.jsonl is a pipe");
   auto failed = exited_with(4, "failed", "no space left");
   failed.damaged_files = {"env.json is empty"};
   EXPECT_THAT(classify(failed).reason, testing::EndsWith("no space left; env.json is empty"));
@@ -198,7 +198,7 @@ TEST(Classify, KnowsWhyTheHarnessEndedARun) {
   large.memory_limit_bytes = std::int64_t{1} << 30;
   large.end.peak_resident_bytes = std::int64_t{3} << 29;
   EXPECT_EQ(classify(large).state, AttemptState::out_of_memory);
-  EXPECT_THAT(classify(large).reason, HasSubstr("held 1.50 GiB, the limit is 1.00 GiB"));
+  EXPECT_THAT(classify(large).reason, HasSubstr("used 1.50 GiB, the limit is 1.00 GiB"));
   EXPECT_EQ(classify(ended_by_us(EndCause::cancelled)).state, AttemptState::cancelled);
 }
 

@@ -85,8 +85,11 @@ TEST_F(AbCommand, RefusesADifferenceThatNoPlanFindsBeforeAnyPairIsTested) {
   const auto end = run_process(request({"compare", "--ab", "./same", "./slow", "faults.yaml", "--db", "f.db", "--only",
                                         "seed=100", "--detect", "0.1%"}));
   EXPECT_EQ(end.exit_code, 2) << end.output << end.error_output;
-  EXPECT_THAT(end.output, HasSubstr("finding 0.1 % takes longer runs than --timeout allows, or is less than what two "
-                                    "process runs differ by"));
+  EXPECT_THAT(
+      end.output,
+      HasSubstr(
+          "detecting 0.1 % takes longer runs than --timeout allows, or the difference is smaller than that of two "
+          "process runs differ by"));
   EXPECT_EQ(count("SELECT count(*) FROM ab_pairs"), 0);
 }
 
@@ -219,7 +222,7 @@ TEST_F(AbCommand, ASideThatWorksInTheOthersStepsIsUndecidedAndNamed) {
   for (const auto& metric : cell["metrics"]) {
     if (metric["reason"] == "exact") continue;
     EXPECT_EQ(metric["reason"], "busy_while_waiting") << metric;
-    EXPECT_THAT(metric["detail"].get<std::string>(), HasSubstr("B computed in A's steps: its threads used "));
+    EXPECT_THAT(metric["detail"].get<std::string>(), HasSubstr("B computed during A's steps: its threads used "));
     EXPECT_THAT(metric["detail"].get<std::string>(), HasSubstr("--pairing apart"));
   }
   EXPECT_EQ(compare("./spins", "./rests", {"--only", "seed=100"}).exit_code, 2);

@@ -42,7 +42,7 @@ TEST_F(Faults, AResumedSweepHasTheOptionsWithWhichItBegan) {
 
   const auto rest = sweep({"--resume"});
   EXPECT_EQ(rest.exit_code, 0) << rest.error_output;
-  EXPECT_THAT(rest.error_output, HasSubstr("was begun with --only " + only + " --repeats 2 --set steps=4"));
+  EXPECT_THAT(rest.error_output, HasSubstr("began with --only " + only + " --repeats 2 --set steps=4"));
   const auto attempts = stored();
   ASSERT_EQ(attempts.size(), 2U);
   for (const auto& attempt : attempts) {
@@ -63,8 +63,8 @@ TEST_F(Faults, AResumedSweepRefusesOtherOptionsAndNamesBoth) {
                                              {"--set", "steps=5", "no --set"}}) {
     const auto refused = sweep({"--resume", option, value});
     EXPECT_EQ(refused.exit_code, 3) << option;
-    EXPECT_THAT(refused.error_output, HasSubstr(std::string("was begun with ") + begun + ", and is asked for with " +
-                                                option + " " + value + ":"));
+    EXPECT_THAT(refused.error_output,
+                HasSubstr(std::string("began with ") + begun + ", but the request has " + option + " " + value + ":"));
   }
   EXPECT_EQ(stored().size(), 2U);
 }

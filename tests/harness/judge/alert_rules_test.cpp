@@ -50,7 +50,7 @@ TEST(AlertTransition, ListsTheAllowedNextStates) {
     transition(in_state({S::wont_fix}), S::fixed, "eve", "r", "2026-01-20T00:00:00Z");
     FAIL() << "allowed";
   } catch (const InputError& e) {
-    EXPECT_THAT(e.what(), HasSubstr("aaaaaaaaaaaa is wont_fix and cannot become fixed; what may follow: open"));
+    EXPECT_THAT(e.what(), HasSubstr("aaaaaaaaaaaa is wont_fix and cannot become fixed; allowed next states: open"));
   }
 }
 

@@ -45,7 +45,7 @@ TEST(BetweenSessions, UnknownSpreadIsInconclusiveHoweverFarTheRunsAreApart) {
   EXPECT_FALSE(d.ratio_95) << "that of the runs alone would be too narrow";
   EXPECT_FALSE(d.p);
   EXPECT_EQ(d.sessions, 0U);
-  EXPECT_THAT(d.detail, HasSubstr("it takes 5 others on this machine, each of another day, and there are 0"));
+  EXPECT_THAT(d.detail, HasSubstr("it takes 5 others on this machine, each on another day, and there are 0"));
 }
 
 TEST(BetweenSessions, IsDecidedFromFiveOtherSessionsOn) {
@@ -101,7 +101,7 @@ TEST(BetweenSessions, SessionsOfOneDayCountOnce) {
   const auto one_day = judged({2, 2, 2, 2, 2, 2});
   EXPECT_EQ(one_day.reason, VerdictReason::sessions_unknown);
   EXPECT_EQ(one_day.sessions, 1U);
-  EXPECT_THAT(one_day.detail, HasSubstr("it takes 5 others on this machine, each of another day, and there is 1"));
+  EXPECT_THAT(one_day.detail, HasSubstr("it takes 5 others on this machine, each on another day, and there is 1"));
   EXPECT_EQ(judged({2, 3, 4, 5, 6, 6}).sessions, 5U);
 }
 
@@ -127,7 +127,7 @@ TEST(BetweenSessions, KnownSessionsMustCoverTheDaysBetweenTheSides) {
   EXPECT_EQ(far.reason, VerdictReason::sessions_too_close);
   EXPECT_NEAR(*far.ratio, 1.05, 1e-12);
   EXPECT_FALSE(far.ratio_95);
-  EXPECT_THAT(far.detail, HasSubstr("the sides are 8 days apart, and the 6 other sessions of this cell cover 7: "));
+  EXPECT_THAT(far.detail, HasSubstr("the sides are 8 days apart, but the 6 other sessions of this cell cover 7: "));
 }
 
 TEST(BetweenSessions, SidesOfUnknownDaysAreNotTooFarApart) {
@@ -317,7 +317,7 @@ TEST(CompareWithSessions, AConstantNotesWhatTheVerdictDoesNotKnow) {
     return compare_with_values({cell("a=1", session("now", 1.2))}, numbers, metric)[0].notes;
   };
   EXPECT_THAT(notes("step_time_s"),
-              testing::Contains("of 1 session: how far sessions of this cell differ is not in the verdict"));
+              testing::Contains("from 1 session: the verdict does not include how far sessions of this cell differ"));
   EXPECT_THAT(notes("final_loss"), Not(testing::Contains(HasSubstr("session"))));
 }
 

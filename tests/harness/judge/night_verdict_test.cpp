@@ -254,9 +254,10 @@ TEST(NightVerdict, ARefutedShiftThatLastsIsAChangeOfTheMachine) {
   ASSERT_THAT(all, SizeIs(2));
   EXPECT_EQ(all[0].finding.kind, FindingKind::environment);
   EXPECT_EQ(all[0].confirmation, Confirmation::not_needed);
-  EXPECT_EQ(all[0].why,
-            "bit for bit; the shift is no chance either (seen on 3 nights): the machine or something on it changed: "
-            "kernel 6.1 -> 6.5");
+  EXPECT_EQ(
+      all[0].why,
+      "bit for bit; the shift is not an accident either (seen on 3 nights): the machine or something on it changed: "
+      "kernel 6.1 -> 6.5");
   EXPECT_EQ(overall(verdicts_of({all[0]})), Verdict::inconclusive);
   EXPECT_EQ(all[1].confirmation, Confirmation::refuted) << "of one night";
   const auto by_pairs =

@@ -293,8 +293,8 @@ TEST(Expand, NotesEachMeshThatIsWiderThanANodeOnce) {
       "axes: {fsdp: [4, 8], remat: [none, full], dcn_dp: [1, 2]}\n");
   EXPECT_EQ(expansion.cells.size(), 8U);
   EXPECT_THAT(expansion.notices,
-              ElementsAre("4 cells, the first 'fsdp=8 remat=none dcn_dp=1', put fsdp 8 inside a node, and a node of "
-                          "tiny-card has 4 devices: give what goes across nodes to a dcn axis (fsdp: 4, dcn_fsdp: 2)"));
+              ElementsAre("4 cells, the first 'fsdp=8 remat=none dcn_dp=1', put fsdp 8 inside a node, but a node of "
+                          "tiny-card has 4 devices: use a dcn axis for devices across nodes (fsdp: 4, dcn_fsdp: 2)"));
 }
 
 TEST(Expand, ProposesNoSplitThatDoesNotExist) {
@@ -304,10 +304,10 @@ TEST(Expand, ProposesNoSplitThatDoesNotExist) {
       "include: [{fsdp: 3, dp: 2}, {fsdp: 12}, {fsdp: 8, hardware: host}]\n");
   EXPECT_THAT(
       expansion.notices,
-      ElementsAre("the cell 'fsdp=3 dp=2' puts dp 2 fsdp 3 inside a node, and a node of tiny-card has 4 devices: "
-                  "give what goes across nodes to a dcn axis",
-                  "the cell 'fsdp=6' puts fsdp 6 inside a node, and a node of tiny-card has 4 devices: give "
-                  "what goes across nodes to a dcn axis"));
+      ElementsAre("the cell 'fsdp=3 dp=2' puts dp 2 fsdp 3 inside a node, but a node of tiny-card has 4 devices: "
+                  "use a dcn axis for devices across nodes",
+                  "the cell 'fsdp=6' puts fsdp 6 inside a node, but a node of tiny-card has 4 devices: use "
+                  "a dcn axis for devices across nodes"));
 }
 
 // The rule is in loss_chunk.h; a run on a CPU stays the same as before there was a rule.
@@ -453,7 +453,7 @@ TEST(Set, ErrorsNameTheOption) {
   EXPECT_THAT(error_of(kBase, {.only = {}, .set = {"stps=3"}}),
               HasSubstr("unknown key 'stps' (did you mean 'steps'?)"));
   EXPECT_THAT(error_of(kBase, {.only = {}, .set = {"model=tiny-lama"}}), HasSubstr("--set model=tiny-lama: "));
-  EXPECT_EQ(error_of(kBase, {.only = {}, .set = {"data.path=\xff"}}), "[matrix] --set: the value is no UTF-8 text");
+  EXPECT_EQ(error_of(kBase, {.only = {}, .set = {"data.path=\xff"}}), "[matrix] --set: the value is not valid UTF-8");
   EXPECT_THAT(error_of(kBase, {.only = {}, .set = {"learning_rate=1"}}),
               HasSubstr("unknown key 'learning_rate' (did you mean 'optimizer.learning_rate'?)"));
 }

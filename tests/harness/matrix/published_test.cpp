@@ -107,19 +107,19 @@ PublishedEntry consistent_row() {
 TEST(Published, FlagsAStepTimeThatDoesNotFitTheRate) {
   auto entry = consistent_row();
   entry.row.step_time_s = 0.9;
-  EXPECT_THAT(contradictions(entry), ElementsAre(HasSubstr("gives a batch of 19.97, the row says 16")));
+  EXPECT_THAT(contradictions(entry), ElementsAre(HasSubstr("gives a batch of 19.97, but the row says 16")));
 }
 
 TEST(Published, FlagsAMeshThatDoesNotFitTheDevices) {
   auto entry = consistent_row();
   entry.row.tp = 2;
-  EXPECT_THAT(contradictions(entry), ElementsAre(HasSubstr("is 16, the row says 8 devices")));
+  EXPECT_THAT(contradictions(entry), ElementsAre(HasSubstr("is 16, but the row says 8 devices")));
 }
 
 TEST(Published, FlagsABatchPerDeviceAboveTheGlobalBatch) {
   auto entry = consistent_row();
   entry.row.batch_per_device = 4;
-  EXPECT_THAT(contradictions(entry), ElementsAre(HasSubstr("are 32, the row's global batch is 16")));
+  EXPECT_THAT(contradictions(entry), ElementsAre(HasSubstr("are 32, but the row's global batch is 16")));
   entry.row.batch_per_device = 1;  // two microbatches
   EXPECT_THAT(contradictions(entry), IsEmpty());
 }

@@ -111,7 +111,7 @@ TEST(ReferenceNames, InAMatrixAreRefusedWithOurNameOrTheReason) {
               HasSubstr("'ENABLE_TE': Pax's; Transformer Engine is not in this engine"));
   EXPECT_THAT(defaults_error("mesh: {d: 8}"), HasSubstr("seqax's name for mesh.ici.fsdp"));
   EXPECT_THAT(defaults_error("'--xla_gpu_graph_level': 0"), HasSubstr("XLA's name for device_graphs, false for 0"));
-  EXPECT_THAT(defaults_error("xla_gpu_enable_triton_gemm: false"), HasSubstr("XLA's; this engine has no XLA"));
+  EXPECT_THAT(defaults_error("xla_gpu_enable_triton_gemm: false"), HasSubstr("XLA's; this engine does not use XLA"));
 }
 
 }  // namespace

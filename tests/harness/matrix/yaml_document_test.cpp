@@ -98,7 +98,7 @@ TEST(YamlDocument, GivesASpecErrorItsPlace) {
 
 TEST(YamlDocument, RefusesAKeyThatAppearsTwice) {
   EXPECT_EQ(mistake_in("steps: 1\nseq_len: 2\nsteps: 3\n"),
-            "[matrix] x.yaml:3:1 the key 'steps' appears a second time; it first stands in line 1");
+            "[matrix] x.yaml:3:1 the key 'steps' appears a second time; the first one is in line 1");
   EXPECT_THAT(mistake_in("{a: 1, 'a': 2}"), HasSubstr("appears a second time"));
 }
 

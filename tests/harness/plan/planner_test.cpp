@@ -139,7 +139,7 @@ TEST(Plan, KeepsTheBf16WeightsOfAGpuRunWhereTheyFit) {
   EXPECT_EQ(plan[0].bf16_weights_because,
             "with kept weights the run needs 60.0 MiB of the 64.0 MiB that tiny-card has");
   EXPECT_EQ(plan[1].bf16_weights_because,
-            "with kept weights the run would need 62.0 MiB of the 64.0 MiB that tiny-card has, of which it may fill "
+            "with kept weights the run would need 62.0 MiB of the 64.0 MiB that tiny-card has, and may fill only "
             "60.0 MiB");
   EXPECT_THAT(plan[3].reason, HasSubstr("needs 66.0 MiB per device")) << "the reason is that of cast weights";
 }
@@ -220,9 +220,9 @@ TEST(Plan, AnEngineThatNeverAnswersIsGivenUpAfterOneTimeLimit) {
   ASSERT_THAT(plan, SizeIs(600));
   for (const auto& planned : plan) {
     EXPECT_EQ(planned.state, PlanState::failed);
-    EXPECT_THAT(planned.reason, HasSubstr("the engine gave no count in 0.2 s"));
+    EXPECT_THAT(planned.reason, HasSubstr("the engine gave no count within 0.2 s"));
   }
-  EXPECT_THAT(plan.back().reason, HasSubstr("not counted: of another cell the engine gave no count"));
+  EXPECT_THAT(plan.back().reason, HasSubstr("not counted because of another cell: the engine gave no count"));
 }
 
 TEST(Plan, AnEngineThatPrintsWithoutEndIsStoppedByItsSize) {
@@ -375,8 +375,8 @@ TEST(RunnableHere, ACudaCellNeedsAnEngineWithCuda) {
                   .value_or(""),
               HasSubstr("a NVIDIA H200 has 1 B"));
   EXPECT_EQ(not_runnable_here(planned, {.cuda = "13.0", .gpu_problem = "no driver"}),
-            "planned only: device cuda, and no GPU can be used here: no driver");
-  EXPECT_EQ(no_gpus_for(4, {.cuda = "13.0", .gpus = 1}), "device cuda with 4 ranks, and this machine has 1 GPU");
+            "planned only: device cuda, but no GPU can be used here: no driver");
+  EXPECT_EQ(no_gpus_for(4, {.cuda = "13.0", .gpus = 1}), "device cuda with 4 ranks, but this machine has 1 GPU");
   EXPECT_EQ(no_gpus_for(8, {.cuda = "13.0", .gpus = 8}), std::nullopt);
 }
 
@@ -385,7 +385,7 @@ TEST(RunnableHere, RanksPlannedForOtherDevicesMustFitThisMachine) {
   auto planned = planned_for("fsdp: 512");
   planned.cell.run.hardware = "h100";
   EXPECT_EQ(not_runnable_here(planned, {.memory_bytes = std::int64_t{24} << 30, .cuda = "absent"}),
-            "planned only: 512 ranks need 82.0 MiB each, this machine has 24.0 GiB in all");
+            "planned only: 512 ranks need 82.0 MiB each, but this machine has 24.0 GiB in all");
   EXPECT_EQ(not_runnable_here(planned, {.memory_bytes = std::int64_t{42} << 30, .cuda = "absent"}), std::nullopt);
 }
 

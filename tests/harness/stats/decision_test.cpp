@@ -106,7 +106,7 @@ TEST(Decision, SaysHowManyRepeatsWouldDetectTheMargin) {
   }
   const auto close = decide(slower, usual, {});
   EXPECT_EQ(close.reason, VerdictReason::not_significant);
-  EXPECT_THAT(close.detail, HasSubstr("6 a side (--repeats 6) would tell 2.0 %"));
+  EXPECT_THAT(close.detail, HasSubstr("6 a side (--repeats 6) would detect 2.0 %"));
   std::mt19937_64 engine(3);
   const auto wild = decide(noisy(engine, 5, 1.0, 0.3), noisy(engine, 5, 1.0, 0.3), {});
   EXPECT_EQ(wild.reason, VerdictReason::not_significant);

@@ -106,7 +106,8 @@ TEST(PairedDecision, StopsWhereTheLastLookWouldHardlyDecide) {
   EXPECT_EQ(d.decision.reason, VerdictReason::futile);
   EXPECT_TRUE(d.final);
   EXPECT_EQ(d.later_look, 12U);
-  EXPECT_THAT(d.decision.detail, HasSubstr("stopped at 8 of 12 pairs, which would decide with a probability of "));
+  EXPECT_THAT(d.decision.detail,
+              HasSubstr("stopped after 8 of 12 pairs, because a decision has only the probability "));
   rule.futile_below = 0;
   EXPECT_FALSE(decide_pairs(noisy, rule).final);
 }

@@ -32,7 +32,7 @@ class RowPicks {
     for (const [box, text] of this.boxes) box.checked = picked.includes(text);
     this.element.replaceChildren(
       picked.length === 2 ? make("a", { href: this.address(...picked) }, "Hold the two side by side")
-      : picked.length === 1 ? "One is picked; another one to hold it against?" : "");
+      : picked.length === 1 ? "One is selected; select another one to compare it with." : "");
   }
 
   // Rows that are gone from the table are not selected any more.

@@ -19,12 +19,13 @@ using perfbench::spec::EngineExit;
 using perfbench::spec::ProgramStatus;
 
 constexpr std::string_view kUsage =
-    "perfbench-adapter: one run of a training program under perfbench\nusage:\n  perfbench-adapter run --dir DIR "
-    "[--turns FOLDER]   runs the program of DIR/program.json and writes into DIR:\n                                    "
-    "                 program.log, samples.jsonl, env.json and result.json\n  perfbench-adapter check [--turns]        "
-    "          whether it knows these arguments; runs nothing\n  perfbench-adapter env                              "
-    "prints the facts of this machine as JSON\nexit codes: 0 the program took its steps, 3 input error, 4 it did not; "
-    "never the program's own exit code\n";
+    "perfbench-adapter: one run of a training program under perfbench\n"
+    "usage:\n"
+    "  perfbench-adapter run --dir DIR [--turns FOLDER]   runs the program of DIR/program.json and writes into DIR:\n"
+    "                                                     program.log, samples.jsonl, env.json and result.json\n"
+    "  perfbench-adapter check [--turns]                  whether it knows these arguments; runs nothing\n"
+    "  perfbench-adapter env                              prints the facts of this machine as JSON\n"
+    "exit codes: 0 the program took its steps, 3 input error, 4 it did not; never the program's own exit code\n";
 
 void say(int stream, std::string_view text) {
   // The reader may be gone; the files of the run have the same content.

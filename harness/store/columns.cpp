@@ -42,7 +42,7 @@ std::string insert_sql(const std::string& table, const KeyColumns& keys, const C
   return "INSERT INTO " + table + " (" + names + ") VALUES (" + marks + ")";
 }
 
-// 0 or "" of a field with absent_is_null is NULL, and is read as that again.
+// For a field with absent_is_null, 0 or "" is stored as NULL and read back as such.
 void bind_value(Statement& statement, int parameter, const spec::Field& field, const MemberType& type,
                 const void* value) {
   switch (type.kind) {
@@ -68,7 +68,7 @@ void bind_value(Statement& statement, int parameter, const spec::Field& field, c
       return bind_value(statement, parameter, field, *type.held, held.front().value);
     }
     default:
-      throw std::logic_error(std::string(field.name) + " is no column");
+      throw std::logic_error(std::string(field.name) + " is not a column");
   }
 }
 
@@ -96,7 +96,7 @@ void read_value(const Statement& statement, int column, const spec::Field& field
       if (!statement.is_null(column)) read_value(statement, column, field, *type.held, type.add(out, ""));
       return;
     default:
-      throw std::logic_error(std::string(field.name) + " is no column");
+      throw std::logic_error(std::string(field.name) + " is not a column");
   }
 }
 

@@ -1,4 +1,4 @@
-// Look-ups of integer keys, for the writers of the store.
+// Finds integer keys for the writers of the store.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace perfbench::harness {
 
-// First column of the first row, or nothing.
+// The first column of the first row; nullopt if there is no row.
 template <class... T>
 std::optional<std::int64_t> find_key(const Connection& db, const std::string& sql, const T&... values) {
   Statement statement(db, sql);
@@ -23,12 +23,12 @@ std::optional<std::int64_t> find_key(const Connection& db, const std::string& sq
   return statement.integer(0);
 }
 
-// Key of `name` in the table `names`, added if new.
+// The key of `name` in the table `names`; adds it if it is new.
 std::int64_t name_key(Connection& db, std::string_view name);
 
-// A struct with a field list as columns of a table: one column a scalar field, nested fields joined by '_'
-// ("peak_total_bytes"), lists and mappings left out (they have tables of their own). The field list is the only list.
-// `member.offset` counts from the begin of the row's struct, however deep the field is nested.
+// A struct with a field list as columns of a table: one column for each scalar field, with nested fields joined by '_'
+// ("peak_total_bytes"). Lists and mappings are left out, because they have separate tables. The field list is the only
+// list of columns. `member.offset` counts from the start of the row's struct, however deep the field is nested.
 struct Column {
   std::string name;
   spec::TableField member;
@@ -46,13 +46,13 @@ const Columns& columns_of() {
 
 std::vector<std::string> column_names(const Columns& columns);
 
-// "version, rank, step": the names for a SELECT, each after `prefix`.
+// "version, rank, step": the names for a SELECT, each with `prefix` in front.
 std::string column_list(const Columns& columns, const std::string& prefix = "");
 
-// Columns of a table that are no fields of its rows: keys of other rows.
+// Columns of a table that are not fields of its rows: keys of other rows.
 using KeyColumns = std::vector<std::pair<std::string, std::int64_t>>;
 
-// Executes an INSERT for each of `count` rows, which stand one behind another. The keys come before the columns.
+// Executes an INSERT for each of `count` rows, which are contiguous in memory. The keys come before the columns.
 void insert_rows(Connection& db, const std::string& table, const KeyColumns& keys, const Columns& columns,
                  const void* first_row, std::size_t count, std::size_t row_size);
 
@@ -61,7 +61,7 @@ void insert_rows(Connection& db, const std::string& table, const KeyColumns& key
   insert_rows(db, table, keys, columns_of<T>(), rows.data(), rows.size(), sizeof(T));
 }
 
-// Reads `columns` from column `first` of the statement on. Throws SpecError for a word that the enumeration of its
+// Reads `columns`, starting at column `first` of the statement. Throws SpecError for a word that the enumeration of its
 // field does not have.
 void read_columns(const Statement& statement, int first, const Columns& columns, void* row);
 
@@ -70,7 +70,7 @@ void read_columns(const Statement& statement, int first, T& row) {
   read_columns(statement, first, columns_of<T>(), &row);
 }
 
-// The rows of a table, with further columns after `columns`. `rest` is what follows "FROM table".
+// Selects the rows of a table, with more columns after `columns`. `rest` follows "FROM table".
 std::string select_sql(const Columns& columns, const std::string& table, const std::string& rest,
                        const std::string& more_columns = "");
 
@@ -79,7 +79,7 @@ std::string select_sql(const std::string& table, const std::string& rest, const 
   return select_sql(columns_of<T>(), table, rest, more_columns);
 }
 
-// The rows that belong to `owner`, by `order`. Throws as read_columns does.
+// The rows that belong to `owner`, sorted by `order`. Throws as read_columns does.
 template <class T>
 std::vector<T> read_rows(const Connection& db, const std::string& table,
                          const std::pair<std::string, std::int64_t>& owner, const std::string& order) {

@@ -16,8 +16,8 @@
 namespace perfbench::harness {
 namespace {
 
-// f_type of those that several machines mount: linux/magic.h, and each project's own headers. FUSE is not among them,
-// because containers keep local disks on it.
+// f_type of file systems that several machines mount: linux/magic.h, and the headers of each project. FUSE is not
+// included, because containers keep local disks on it.
 constexpr std::array<std::pair<std::uint32_t, const char*>, 12> kNetworkFileSystems{{
     {0x00006969U, "NFS"},
     {0x0000517BU, "SMB"},
@@ -33,7 +33,7 @@ constexpr std::array<std::pair<std::uint32_t, const char*>, 12> kNetworkFileSyst
     {0x7461636FU, "OCFS2"},
 }};
 
-// The mode that it is in after the pragma, which answers with it.
+// The mode after the pragma, which returns it.
 std::string journal_mode(Connection& db, const std::string& wanted) {
   Statement statement(db, "PRAGMA journal_mode = " + wanted);
   return statement.step() ? statement.text(0) : "";
@@ -54,7 +54,7 @@ std::optional<std::string> network_file_system(const std::filesystem::path& fold
   return network_file_system_of_type(static_cast<long>(found.f_type));
 }
 
-// The mode stays with the file; the change to it is the one operation for which SQLite does not wait by itself when
+// The mode stays with the file. Changing it is the only operation for which SQLite does not wait by itself while
 // another process makes the same change.
 std::string use_write_ahead_log(Connection& db, std::chrono::milliseconds patience) {
   const auto deadline = std::chrono::steady_clock::now() + patience;
@@ -80,7 +80,7 @@ void use_rollback_journal(Connection& db) {
                                             "' on a file system where that is not safe; copy it to a local disk");
   }
   db.execute("PRAGMA locking_mode = NORMAL");
-  db.execute("SELECT 1 FROM sqlite_master LIMIT 1");  // the lock is given back by the next look
+  db.execute("SELECT 1 FROM sqlite_master LIMIT 1");  // the next read releases the lock
 }
 
 namespace fs = std::filesystem;
@@ -102,7 +102,7 @@ bool is_empty(const Connection& db) {
   throw InputError("[store] " + db.path().string() + ": " + message);
 }
 
-// The version of a database that is ours; 0 for an empty file.
+// The version of our database; 0 for an empty file.
 int version_of(const Connection& db) {
   if (is_empty(db)) return 0;
   if (pragma(db, "application_id") != kApplicationId) {
@@ -110,16 +110,17 @@ int version_of(const Connection& db) {
   }
   const auto version = pragma(db, "user_version");
   if (version < 1) {
-    reject(db, "has schema version " + std::to_string(version) +
-                   ", which no perfbench gives; restore the file, or build a new one from run directories with "
-                   "`perfbench ingest`");
+    reject(
+        db,
+        "has schema version " + std::to_string(version) +
+            ", which is not valid; restore the file, or build a new one from run directories with `perfbench ingest`");
   }
   return static_cast<int>(version);
 }
 
 void migrate(Connection& db, const Schema& schema) {
   Transaction transaction(db);
-  const int found = version_of(db);  // read again under the lock: another process may have been faster
+  const int found = version_of(db);  // read again under the lock, because another process may have been faster
   if (found == 0) {
     db.execute(std::string(schema.sql));
     db.execute("PRAGMA application_id = " + std::to_string(kApplicationId));
@@ -134,7 +135,7 @@ void migrate(Connection& db, const Schema& schema) {
 void check_version(const Connection& db, const Schema& schema, OpenMode mode) {
   const int found = version_of(db);
   if (found > schema.version()) {
-    reject(db, "has schema version " + std::to_string(found) + ", this perfbench knows versions up to " +
+    reject(db, "has schema version " + std::to_string(found) + ", but this perfbench knows versions up to " +
                    std::to_string(schema.version()) + "; use a newer perfbench");
   }
   if (mode != OpenMode::read_write && found < schema.version()) {
@@ -148,28 +149,29 @@ fs::path folder_of(const fs::path& path) {
   return path.has_parent_path() ? path.parent_path() : fs::path(".");
 }
 
-// SQLite itself reports a missing right only at the first write, in words that do not name the folder, where the
-// write-ahead log lives.
+// SQLite reports a missing permission only at the first write, in words that do not name the folder of the write-ahead
+// log.
 void check_writable(const fs::path& path) {
   const auto folder = folder_of(path);
   if (!fs::is_directory(folder)) {
     throw InputError("[store] " + path.string() + ": the folder " + folder.string() + " does not exist");
   }
   if (fs::exists(path) && ::access(path.c_str(), W_OK) != 0) {
-    throw StoreError(StoreFault::read_only, "[store] " + path.string() +
-                                                ": the file is read-only; make it writable, or name another with --db");
+    throw StoreError(
+        StoreFault::read_only,
+        "[store] " + path.string() + ": the file is read-only; make it writable, or name another one with --db");
   }
   if (::access(folder.c_str(), W_OK) != 0) {
     throw StoreError(StoreFault::read_only, "[store] " + path.string() + ": the folder " + folder.string() +
-                                                " is read-only, and SQLite keeps its log beside the database; "
-                                                "make it writable, or name another with --db");
+                                                " is read-only, and SQLite keeps its log beside the database; make it "
+                                                "writable, or name another one with --db");
   }
 }
 
-// SQLite's own words for these would be "disk I/O error".
+// SQLite would only report "disk I/O error" for these.
 void check_path(const fs::path& path) {
   if (const auto problem = path_problem(path, PathIs::database)) {
-    throw InputError("[store] '" + path.string() + "': " + *problem + "; name another with --db");
+    throw InputError("[store] '" + path.string() + "': " + *problem + "; name another one with --db");
   }
 }
 
@@ -181,8 +183,8 @@ Connection connect(const fs::path& path, const OpenOptions& options) {
   }
   if (options.mode == OpenMode::read_write) check_writable(path);
   auto mode = options.mode;
-  // A reader of a WAL database keeps shared memory beside it. Where it may not, and no writer's log waits to be read,
-  // the file is as good as immutable.
+  // A reader of a WAL database keeps shared memory beside it. If it may not, and no writer's log waits to be read, the
+  // file is practically immutable.
   if (mode == OpenMode::read_only && ::access(folder_of(path).c_str(), W_OK) != 0 &&
       !fs::exists(path.string() + "-wal")) {
     mode = OpenMode::immutable;
@@ -192,27 +194,28 @@ Connection connect(const fs::path& path, const OpenOptions& options) {
 
 std::string why_no_write_ahead_log(const Connection& db, const OpenOptions& options) {
   if (const auto network = options.network_file_system(folder_of(db.path()))) {
-    return "it is on " + *network + ", and machines share no memory";
+    return "it is on " + *network + ", where machines do not share memory";
   }
   return db.has_shared_memory() ? "" : "its file system has no shared memory";
 }
 
-// For writing: WAL where that is safe, else a rollback journal.
+// For writing: WAL if that is safe, otherwise a rollback journal.
 void choose_journal(Connection& db, const OpenOptions& options) {
   auto obstacle = why_no_write_ahead_log(db, options);
   if (obstacle.empty()) {
     try {
       check_version(db, options.schema, options.mode);
       obstacle = use_write_ahead_log(db, std::chrono::milliseconds(options.busy_ms));
-      version_of(db);  // the first look through the log
+      version_of(db);  // the first read applies the log
     } catch (const StoreError& e) {
       if (e.fault() != StoreFault::no_shared_memory) throw;
       obstacle = "its file system offers no shared memory that works";
-      db = connect(fs::path(db.path()), options);  // that one has looked, and goes on asking for it
+      db = connect(fs::path(db.path()), options);  // the other process has read, and keeps requesting it
     }
   }
   if (obstacle.empty()) {
-    // NORMAL: a killed process loses nothing, a power failure at most the last transactions, which ingest brings back.
+    // NORMAL: a killed process loses nothing; a power failure loses at most the last transactions, which ingest
+    // restores.
     return db.execute("PRAGMA synchronous = NORMAL");
   }
   hold_alone(db);

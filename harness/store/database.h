@@ -1,8 +1,8 @@
-// How the processes that use one database keep out of each other's way.
+// How the processes that use one database are coordinated.
 //
-// With a write-ahead log (WAL) readers and one writer at a time do not block each other. It needs memory that all of
-// them share, which those of one machine have on its own disks. Where it cannot work the database gets a rollback
-// journal: slower, and a reader waits for a writer, but file locks alone keep it whole.
+// With a write-ahead log (WAL), readers and one writer do not block each other. It needs shared memory, which the
+// processes of one machine have on its local disks. Where WAL cannot work the database uses a rollback journal: it is
+// slower, and a reader waits for a writer, but file locks alone keep the database intact.
 #pragma once
 
 #include <chrono>
@@ -17,39 +17,43 @@
 
 namespace perfbench::harness {
 
-// "NFS", by the numbers of statfs(2); nothing for a file system of this machine.
+// "NFS", from the numbers of statfs(2); nullopt for a local file system.
 std::optional<std::string> network_file_system_of_type(long type);
 std::optional<std::string> network_file_system(const std::filesystem::path& folder);
 
-// Why not, "SQLite finds no shared memory there"; empty: the database is in WAL mode. Throws StoreError for all else.
+// Why it failed, "SQLite finds no shared memory there"; empty: the database is in WAL mode. Throws StoreError for
+// everything else.
 std::string use_write_ahead_log(Connection& db, std::chrono::milliseconds patience);
 
-// Before the first look at a database: a log that it has is read and taken in without shared memory, which needs the
-// database for this connection alone.
+// Call it before the first access to a database: an existing log is applied without shared memory, for which this
+// connection must be the only one.
 void hold_alone(Connection& db);
-// After hold_alone. Throws StoreError.
+// Call it after hold_alone. Throws StoreError.
 void use_rollback_journal(Connection& db);
 
-// The perfbench database: a connection whose schema is known to be the current one.
+// The perfbench database: a connection whose schema is current.
 void say_on_standard_error(const std::string& line);
 
-// Of a database that is to be written: one that is not there, by a command that only changes what is.
+// The behaviour if a database that is to be written does not exist. Commands that only change existing data use
+// is_an_error.
 enum class AbsentFile { is_made, is_an_error };
 
 struct OpenOptions {
   OpenMode mode = OpenMode::read_write;
   AbsentFile absent = AbsentFile::is_made;
-  int busy_ms = 30'000;  // how long a writer waits for another; one attempt's transaction takes well under a second
+  int busy_ms =
+      30'000;  // how long a writer waits for another one; the transaction of an attempt takes well under a second
   Schema schema = current_schema();
   std::function<std::optional<std::string>(const std::filesystem::path& folder)> network_file_system =
       harness::network_file_system;
-  // A sentence about a database that cannot have a write-ahead log (database.h); on standard error unless given.
+  // Receives a sentence about a database that cannot have a write-ahead log (database.h); by default prints it to
+  // standard error.
   std::function<void(const std::string&)> warn = say_on_standard_error;
 };
 
-// read_write creates (AbsentFile) and migrates as needed; read_only needs an existing database of the current version.
-// Throws InputError for a file that is not a perfbench database or is newer than this perfbench, StoreError for the
-// rest.
+// read_write creates (AbsentFile) and migrates the database as needed; read_only needs an existing database of the
+// current version. Throws InputError for a file that is not a perfbench database or comes from a newer perfbench,
+// StoreError otherwise.
 Connection open_database(const std::filesystem::path& path, const OpenOptions& options = {});
 
 // Changes whenever another connection has written (PRAGMA data_version).

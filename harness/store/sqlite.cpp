@@ -11,8 +11,9 @@
 namespace perfbench::harness {
 namespace {
 
-// `error` is that of the system call behind a failed read or write, or 0. Growing the shared memory of a write-ahead
-// log on a full disk is one of those: SQLite has a code of its own for a full disk only where it writes the log itself.
+// `error` is the errno of the system call behind a failed read or write, or 0. Growing the shared memory of a
+// write-ahead log on a full disk is such a failure: SQLite has a code for a full disk only when it writes the log
+// itself.
 StoreFault fault_of(int code, int error) {
   const int primary = code & 0xff;  // of an extended code
   if (primary == SQLITE_FULL) return StoreFault::disk_full;
@@ -48,17 +49,17 @@ StoreFault fault_of(int code, int error) {
 const char* advice(StoreFault fault) {
   switch (fault) {
     case StoreFault::busy:
-      return "; another process holds the database: try again when it is done";
+      return "; another process uses the database: try again when it is done";
     case StoreFault::read_only:
-      return "; make the file and its folder writable, or name another with --db";
+      return "; make the file and its folder writable, or name another one with --db";
     case StoreFault::not_a_database:
       return "; restore the file, or build a new one from run directories with `perfbench ingest`";
     case StoreFault::no_shared_memory:
-      return "; its file system has no memory that processes share: copy the database to a local disk";
+      return "; its file system has no shared memory for processes: copy the database to a local disk";
     case StoreFault::disk_full:
       return "; the disk of the database is full: free some space, or name a database on another one with --db";
     case StoreFault::file_limit:
-      return "; a limit on the size of files stands in the way: raise it (ulimit -f)";
+      return "; a limit on the size of files was reached: raise it (ulimit -f)";
     default:
       return "";
   }
@@ -76,7 +77,7 @@ const char* uri_parameter(OpenMode mode) {
   return "?mode=rwc";
 }
 
-// RFC 8089 with SQLite's parameters; everything that might mean something in a URI is escaped.
+// RFC 8089 with SQLite's parameters; all characters that could have a meaning in a URI are escaped.
 std::string uri_of(const std::filesystem::path& path, OpenMode mode) {
   constexpr char kHex[] = "0123456789ABCDEF";
   std::string uri = "file:";
@@ -93,7 +94,7 @@ std::string uri_of(const std::filesystem::path& path, OpenMode mode) {
 
 }  // namespace
 
-// Prepared, reset and without parameters. A statement that is in use has none of its own here.
+// Statements that are prepared, reset and without parameters. A statement in use is not among them.
 class Connection::IdleStatements {
  public:
   IdleStatements() = default;
@@ -108,7 +109,7 @@ class Connection::IdleStatements {
     return found.empty() ? nullptr : found.mapped();
   }
   void give_back(sqlite3_stmt* statement) {
-    sqlite3_reset(statement);  // repeats the error of the last step, which was thrown there
+    sqlite3_reset(statement);  // repeats the error of the last step, which was already thrown
     sqlite3_clear_bindings(statement);
     const bool kept = statements_.size() < kMost && statements_.emplace(sqlite3_sql(statement), statement).second;
     if (!kept) sqlite3_finalize(statement);
@@ -204,7 +205,7 @@ bool Statement::step() {
 }
 
 void Statement::reset() {
-  sqlite3_reset(statement_.get());  // repeats the error of the last step, which was thrown there
+  sqlite3_reset(statement_.get());  // repeats the error of the last step, which was already thrown
 }
 
 std::int64_t Statement::integer(int column) const {
@@ -235,7 +236,7 @@ Snapshot::Snapshot(const Connection& connection) {
 }
 Snapshot::~Snapshot() {
   if (connection_ == nullptr) return;
-  sqlite3_exec(connection_->handle(), "COMMIT", nullptr, nullptr, nullptr);  // nothing was written that could fail
+  sqlite3_exec(connection_->handle(), "COMMIT", nullptr, nullptr, nullptr);  // nothing was written, so this cannot fail
 }
 
 Transaction::Transaction(Connection& connection)
@@ -248,7 +249,7 @@ void Transaction::commit() {
 }
 Transaction::~Transaction() {
   if (connection_ == nullptr) return;
-  // A failed COMMIT or a full disk may have ended the transaction already; there is nothing left to undo then.
+  // A failed COMMIT or a full disk may have ended the transaction already; then there is nothing left to undo.
   const auto* undo = is_inner_ ? "ROLLBACK TO inner_transaction; RELEASE inner_transaction" : "ROLLBACK";
   sqlite3_exec(connection_->handle(), undo, nullptr, nullptr, nullptr);
 }

@@ -1,4 +1,4 @@
-// SQLite with owners and typed errors: the only thing the harness knows of the C interface (sqlite.cpp includes it).
+// SQLite with owning types and typed errors. Only sqlite.cpp includes SQLite's C interface.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ struct sqlite3_stmt;
 
 namespace perfbench::harness {
 
-// What a person can do something about differs: a database that another process holds, one that may not be written,
-// one that is broken, a disk that is full, a limit on the size of files.
+// Errors for which the user has different remedies: another process uses the database, it may not be written, it is
+// broken, the disk is full, or a limit on file sizes was reached.
 enum class StoreFault { busy, read_only, not_a_database, no_shared_memory, constraint, disk_full, file_limit, other };
 
 class StoreError : public std::runtime_error {
@@ -28,7 +28,7 @@ class StoreError : public std::runtime_error {
   StoreFault fault_;
 };
 
-// immutable: of a file that nobody writes, in a folder where the log of a read_only connection cannot be kept.
+// immutable: for a file that nobody writes, in a folder where the log of a read_only connection cannot be kept.
 enum class OpenMode { immutable, read_only, read_write };
 
 class Connection {
@@ -36,13 +36,13 @@ class Connection {
   // read_write creates the file. A writer that finds the database locked waits up to `busy_ms`.
   Connection(const std::filesystem::path& path, OpenMode mode, int busy_ms);
   void execute(const std::string& sql);  // one or more statements without results
-  // Whether the file's system offers memory that processes share, which a write-ahead log needs. It may fail yet.
+  // Whether the file system offers memory that processes share, which a write-ahead log needs. Using it may still fail.
   bool has_shared_memory() const;
   std::int64_t last_insert_key() const;
   std::int64_t changes() const;
   const std::filesystem::path& path() const { return path_; }
-  // What readers of this connection could not understand and passed over (stored_row.h), each said once: whoever shows
-  // their results says so.
+  // Rows that readers of this connection could not understand and skipped (stored_row.h), without duplicates. Commands
+  // that show the results report them.
   void leave_out(const std::string& why) const { left_out_->insert(why); }
   const std::set<std::string>& left_out() const { return *left_out_; }
   void forget_left_out() const { left_out_->clear(); }
@@ -58,12 +58,11 @@ class Connection {
   std::filesystem::path path_;
   std::unique_ptr<sqlite3, Close> handle_;
   std::shared_ptr<std::set<std::string>> left_out_ = std::make_shared<std::set<std::string>>();
-  std::shared_ptr<IdleStatements> idle_;  // shared with the statements, which come back to it
+  std::shared_ptr<IdleStatements> idle_;  // shared with the statements, which return to it
 };
 
-// A prepared statement. Preparing one costs as much as executing it dozens of times, so the connection keeps what was
-// prepared for the next of the same text. Parameters are counted from 1, columns from 0, as SQLite does. A NaN is bound
-// as NULL.
+// A prepared statement. Preparing one costs as much as executing it dozens of times, so the connection keeps statements
+// for the next use of the same text. As in SQLite, parameters count from 1 and columns from 0. A NaN is bound as NULL.
 class Statement {
  public:
   Statement(const Connection& connection, const std::string& sql);
@@ -112,8 +111,8 @@ class Statement {
   std::unique_ptr<sqlite3_stmt, GiveBack> statement_;
 };
 
-// All that is read while it lives is of one state of the database, whoever writes meanwhile; and one lock serves for
-// all. Nothing where there is no write-ahead log: a writer would have to wait. For a connection without a transaction.
+// While it exists, all reads see one state of the database, even if others write, and use a single lock. Has no effect
+// without a write-ahead log, because a writer would have to wait. For a connection without a transaction.
 class Snapshot {
  public:
   explicit Snapshot(const Connection& connection);
@@ -125,8 +124,8 @@ class Snapshot {
   const Connection* connection_ = nullptr;
 };
 
-// Takes the write lock at once, so that a transaction never fails half-way for want of it. Rolls back unless committed.
-// Within another one of the same connection it is a part of that one, and is committed with it.
+// Takes the write lock at once, so that a transaction cannot fail halfway because it does not get it. Rolls back unless
+// committed. Inside another transaction of the same connection it is a part of that one and is committed with it.
 class Transaction {
  public:
   explicit Transaction(Connection& connection);

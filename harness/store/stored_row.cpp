@@ -9,11 +9,10 @@
 namespace perfbench::harness {
 
 void refuse_row(const Connection& db, const RowName& row, const std::string& trouble) {
-  throw UnreadableRow(
-      "[store] " + db.path().string() + ": the row of " + std::string(row.table) + " with " + row.row +
-      " cannot be read: " + trouble +
-      "; it is damaged or of a newer perfbench: use that one, restore the database from a copy, or build "
-      "it anew from its run directories with `perfbench ingest`");
+  throw UnreadableRow("[store] " + db.path().string() + ": the row of " + std::string(row.table) + " with " + row.row +
+                      " cannot be read: " + trouble +
+                      "; it is damaged or from a newer perfbench: use that one, restore the database from a copy, or "
+                      "build it again from its run directories with `perfbench ingest`");
 }
 
 void leave_out_row(const Connection& db, const RowName& row, const std::string& trouble) {
@@ -26,7 +25,7 @@ void leave_out_row(const Connection& db, const RowName& row, const std::string& 
 
 double stored_number(const Connection& db, const RowName& row, std::string_view column, double value) {
   if (std::isfinite(value)) return value;
-  refuse_row(db, row, std::string(column) + " is no finite number");
+  refuse_row(db, row, std::string(column) + " is not a finite number");
 }
 
 spec::RunSpec stored_run(const Connection& db, const RowName& row, const std::string& run_json) {

@@ -1,5 +1,5 @@
-// Rows that are there and cannot be understood: damaged, changed by hand, or written by a newer perfbench. A reader of
-// many rows leaves such a one out (Connection::leave_out) and goes on; a reader of that one row throws.
+// Rows that exist but cannot be understood: damaged, changed by hand, or written by a newer perfbench. A reader of many
+// rows leaves them out (Connection::leave_out) and continues; a reader of a single row throws.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ struct RunSpec;
 
 namespace perfbench::harness {
 
-// The message names database, table, row, what is wrong with it, and what to do.
+// The message names the database, the table, the row, the mistake, and the remedy.
 class UnreadableRow : public InputError {
  public:
   using InputError::InputError;
@@ -29,17 +29,17 @@ struct RowName {
 
 [[noreturn]] void refuse_row(const Connection& db, const RowName& row, const std::string& trouble);
 
-// What a reader of many rows does instead.
+// For a reader of many rows: leaves the row out.
 void leave_out_row(const Connection& db, const RowName& row, const std::string& trouble);
 
-// The value that the text names. Throws UnreadableRow.
+// The enumeration value with this name. Throws UnreadableRow.
 template <class E>
 E stored_enum(const Connection& db, const RowName& row, std::string_view column, const std::string& text) {
   if (const auto value = spec::enum_value<E>(text)) return *value;
   refuse_row(db, row, std::string(column) + " is '" + text + "', which this perfbench does not know");
 }
 
-// Throws UnreadableRow for infinity: nothing that is measured is.
+// Throws UnreadableRow for infinity, which no measurement can be.
 double stored_number(const Connection& db, const RowName& row, std::string_view column, double value);
 
 // runs.run_json. Throws UnreadableRow.

@@ -199,7 +199,7 @@ TEST(DocumentText, CountsTheColumnsThatCharactersTake) {
   EXPECT_EQ(width_of("日本語"), 6U);
   EXPECT_EQ(width_of("😀"), 2U);
   EXPECT_EQ(width_of("e\u0301"), 1U) << "an accent that combines";
-  EXPECT_EQ(width_of("a\xFF"), 2U) << "a byte that is no UTF-8 is shown as U+FFFD";
+  EXPECT_EQ(width_of("a\xFF"), 2U) << "a byte that is not UTF-8 is shown as U+FFFD";
 }
 
 TEST(DocumentTable, WithoutRowsSaysSo) {

@@ -72,7 +72,7 @@ TEST(HistoryCharts, ScoreEachNightAsItWasThen) {
   ASSERT_THAT(quiet, SizeIs(28));
   EXPECT_EQ(quiet.front().x, 13);
   const auto shifted = score_chart(series_of(40, 36)).series[0].points;
-  for (std::size_t i = 0; i < 23; ++i) EXPECT_EQ(shifted[i].y, quiet[i].y) << "nights before it know nothing of it";
+  for (std::size_t i = 0; i < 23; ++i) EXPECT_EQ(shifted[i].y, quiet[i].y) << "earlier nights do not show it";
   EXPECT_GT(shifted.back().y, 3 * quiet.back().y);
   EXPECT_EQ(shift_score(series_of(40, 36)), shifted.back().y);
   EXPECT_EQ(shift_score(series_of(12, 99)), std::nullopt);

@@ -148,8 +148,7 @@ TEST_F(Report, AnAttemptWithoutAMeanStepKeepsItsRates) {
   EXPECT_NEAR(*row.sequences_per_s * *row.step_time_s, 4, 1e-9);
 }
 
-// Steps of 0.1 and 0.3 s have a median rate of 6.7 per second, but their median time of 0.2 s corresponds to a rate of
-// 5.
+// Steps of 0.1 and 0.3 s have a median rate of 6.7 per second, but their median time of 0.2 s gives a rate of 5.
 TEST_F(Report, RatesFollowFromTheStepTimeThatTheRowShows) {
   for (const double step_s : {0.1, 0.3}) {
     ExampleRun example{.attempt = {}};
@@ -222,8 +221,7 @@ TEST_F(Report, ShowsTheModelsSizeAndItsTrainableParameters) {
   EXPECT_EQ(rows[1].trainable_parameters, 2 * 2 * 4 * (64 + 64 + 64 + 32));
   EXPECT_EQ(rows[2].trainable_parameters, 0);
   EXPECT_THAT(rows[0].notes, Not(Contains(HasSubstr("train"))));
-  EXPECT_THAT(rows[1].notes,
-              Contains("3.6K parameters train: adapters of rank 4 (attention) in addition to the model's"));
+  EXPECT_THAT(rows[1].notes, Contains(HasSubstr("3.6K parameters train: adapters of rank 4 (attention) in addition")));
 }
 
 // 128 positions in half a second.
@@ -433,7 +431,7 @@ TEST_F(Report, ComputesHfuFromWhatTheEngineExecuted) {
   const auto rows = build().rows;
   // A rank's step of 0.5 s executes 1e6 FLOP and repeats 2.5e5; the peak is 1e11 FLOP/s.
   EXPECT_DOUBLE_EQ(*rows[0].hfu_fraction, 1.25e6 / 0.5 / 1e11);
-  EXPECT_DOUBLE_EQ(*rows[2].hfu_fraction, *rows[0].hfu_fraction) << "counted and held against one rank's peak";
+  EXPECT_DOUBLE_EQ(*rows[2].hfu_fraction, *rows[0].hfu_fraction) << "counted, relative to one rank's peak";
   EXPECT_DOUBLE_EQ(*rows[3].hfu_fraction, 1.25e6 / 0.5 / 1e15) << "the named hardware's peak";
   EXPECT_FALSE(rows[4].hfu_fraction);
 }
@@ -510,9 +508,8 @@ TEST_F(Report, UsesThePeakOfTheClassOfMachineAndStatesItsUncertainty) {
   ASSERT_EQ(rows.size(), 2U);
   EXPECT_DOUBLE_EQ(*rows[0].mfu_fraction, 2 * *rows[1].mfu_fraction) << "twice the tokens in the same time";
   for (const auto& row : rows) {
-    EXPECT_THAT(row.notes,
-                Contains("MFU is relative to 100 GFLOP/s a rank, the highest of 3 measurements on this class of "
-                         "machine, whose median is 30.0 GFLOP/s"));
+    EXPECT_THAT(row.notes, Contains(HasSubstr("MFU is relative to 100 GFLOP/s a rank, the highest of 3 measurements")));
+    EXPECT_THAT(row.notes, Contains(HasSubstr("class of machine, whose median is 30.0 GFLOP/s")));
   }
 }
 
@@ -576,7 +573,7 @@ TEST_F(Report, HasThePublishedRowAsALineBesideOurs) {
   EXPECT_THAT(text,
               testing::ContainsRegex(
                   "\\| TE FP8 +\\| 2048 +\\| 8 +\\| - +\\| - +\\| - +\\| - +\\| 16 +\\| - +\\| - +\\| - +\\| 1.500"))
-      << "what it does not say is no number";
+      << "a value that it does not state is not a number";
 }
 
 TEST_F(Report, ShowsTheDifferenceFromABaseline) {

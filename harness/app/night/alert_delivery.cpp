@@ -31,14 +31,14 @@ std::string part_of(CURLU* url, CURLUPart part) {
 
 using Url = std::unique_ptr<CURLU, decltype(&curl_url_cleanup)>;
 
-// Null for what is no address.
+// Null for text that is not an address.
 Url parsed(const std::string& text) {
   Url url(curl_url(), &curl_url_cleanup);
   if (curl_url_set(url.get(), CURLUPART_URL, text.c_str(), 0) != CURLUE_OK) url.reset();
   return url;
 }
 
-// Whether what is sent to this host never leaves the machine.
+// Whether messages to this host never leave the machine.
 bool is_loopback(std::string host) {
   if (::strcasecmp(host.c_str(), "localhost") == 0) return true;
   in_addr four{};
@@ -58,7 +58,7 @@ void check_target(const WebhookTarget& target) {
   }
   if (target.token.find_first_of("\r\n") != std::string::npos) {
     throw InputError(std::string("[webhook] ") + kWebhookTokenVariable +
-                     " holds a line break (its value is not shown): set it to the token alone");
+                     " contains a line break (its value is not shown): set it to only the token");
   }
   if (!target.token.empty() && scheme == "http" && !is_loopback(part_of(url.get(), CURLUPART_HOST))) {
     throw InputError(std::string("[webhook] ") + kWebhookTokenVariable +
@@ -73,7 +73,7 @@ struct Answer {
   std::size_t body_bytes = 0;
 };
 
-// Called with each line of a head; the blank one ends it. That of a 1xx is followed by another.
+// Called with each line of a head; an empty line ends the head. The head of a 1xx is followed by another one.
 std::size_t note_head(char* line, std::size_t size, std::size_t count, void* answer) {
   const std::string_view text(line, size * count);
   auto& noted = *static_cast<Answer*>(answer);
@@ -82,17 +82,17 @@ std::size_t note_head(char* line, std::size_t size, std::size_t count, void* ans
   return text.size();
 }
 
-// What the receiver says in the body is of no use, and might repeat a secret. Taking less than was given ends it.
+// The body of the answer is of no use, and might repeat a secret. Accepting fewer bytes than offered ends the transfer.
 std::size_t drop_body(char*, std::size_t size, std::size_t count, void* answer) {
   auto& bytes = static_cast<Answer*>(answer)->body_bytes;
   bytes += size * count;
   return bytes > kBodyLimitBytes ? 0 : size * count;
 }
 
-// curl keeps state of its own for the whole process.
+// curl has state for the whole process.
 void initialise_curl() {
   static const CURLcode code = curl_global_init(CURL_GLOBAL_DEFAULT);
-  if (code != CURLE_OK) throw std::runtime_error("[webhook] libcurl cannot be initialised");
+  if (code != CURLE_OK) throw std::runtime_error("[webhook] cannot initialise libcurl");
 }
 
 class Headers {
@@ -124,7 +124,8 @@ DeliveryResult judge(CURL* request) {
   if (status >= 200 && status < 300) return {};
   DeliveryResult out{.outcome = DeliveryOutcome::refused, .error = "HTTP status " + std::to_string(status)};
   if (status >= 300 && status < 400) out.error += ": a redirect, which is not followed; set the final address";
-  if (status < 200 || status == 408 || status == 429 || status >= 500) {  // a 1xx announces an answer that did not come
+  if (status < 200 || status == 408 || status == 429 ||
+      status >= 500) {  // a 1xx announces an answer that did not arrive
     out.outcome = DeliveryOutcome::try_again;
     curl_off_t seconds = 0;
     curl_easy_getinfo(request, CURLINFO_RETRY_AFTER, &seconds);
@@ -146,11 +147,11 @@ DeliveryResult post_to_webhook(const WebhookTarget& target, const std::string& b
                                const WebhookLimits& limits) {
   initialise_curl();
   const std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> request(curl_easy_init(), &curl_easy_cleanup);
-  if (!request) throw std::runtime_error("[webhook] libcurl gives no handle");
+  if (!request) throw std::runtime_error("[webhook] libcurl cannot create a handle");
   Headers headers;
   headers.add("Content-Type: application/json");
   headers.add("Idempotency-Key: " + message_id);
-  headers.add("Expect:");  // no round trip before the body
+  headers.add("Expect:");  // avoids a round trip before the body
   if (!target.token.empty()) headers.add("Authorization: Bearer " + target.token);
   auto* handle = request.get();
   set(handle, CURLOPT_URL, target.url.c_str());
@@ -163,7 +164,7 @@ DeliveryResult post_to_webhook(const WebhookTarget& target, const std::string& b
   set(handle, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(limits.connect.count()));
   set(handle, CURLOPT_TIMEOUT_MS, static_cast<long>(limits.total.count()));
   if (const auto url = parsed(target.url); url && is_loopback(part_of(url.get(), CURLUPART_HOST))) {
-    set(handle, CURLOPT_PROXY, "");  // none, whatever the environment says
+    set(handle, CURLOPT_PROXY, "");  // no proxy, whatever the environment says
   }
   Answer answer;
   set(handle, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
@@ -174,7 +175,7 @@ DeliveryResult post_to_webhook(const WebhookTarget& target, const std::string& b
   set(handle, CURLOPT_USERAGENT, "perfbench");
   const auto code = curl_easy_perform(handle);
   if (code == CURLE_OK || answer.has_head) return judge(handle);
-  // The words of the code alone: curl's longer message names the host.
+  // Only the text of the code, because curl's longer message names the host.
   return {.outcome = DeliveryOutcome::try_again, .error = curl_easy_strerror(code)};
 }
 

@@ -38,7 +38,7 @@ spec::StepRecord scaled(spec::StepRecord step, double factor) {
   return step;
 }
 
-// Without the flushes of what was measured: made again in a moment.
+// Without flushing to disk, because the files can be made again in a moment.
 void write(const fs::path& file, const std::string& text) {
   std::ofstream out(file, std::ios::binary);
   out << text;
@@ -108,7 +108,7 @@ namespace {
 
 constexpr const char* kClock = "work_clock";  // engine/faults/faults.h
 
-// What runs beside it is in none of its times.
+// Nothing that runs beside it affects its times.
 NightOptions unspoiled(NightOptions options) {
   options.ab.spoil = {.most_probe_spread = 1e9, .most_probe_shift = 1e9, .most_steal = 1e9, .most_foreign = 1e9};
   return options;
@@ -140,11 +140,11 @@ bool DemonstrationNight::can_measure(const Cell& cell) const {
   return cell.run.device == spec::Device::cpu;
 }
 
-// The other way round as well: made-up times among measured ones.
+// Also the other way round: simulated times among measured ones.
 void DemonstrationNight::check_database(Connection& db) const {
   if (has_sweep_of(db, SweepKind::simulated) || !has_any_sweep(db)) return;
   throw InputError(
-      fmt::format("[nightly] {} holds measured runs, and --history-from simulated makes nights up: name a new "
+      fmt::format("[nightly] {} contains measured runs, but --history-from simulated adds simulated nights: name a new "
                   "database with --db",
                   db.path().string()));
 }
@@ -154,10 +154,9 @@ void DemonstrationNight::measure_cells(const PlannedWork& work) {
   if (!cancelled()) measure_with_planted_fault(work);
 }
 
-// Nights before tonight made of clean runs of every cell: nothing of it is measured on those days, and every record
-// says so.
+// Makes earlier nights from clean runs of every cell. Nothing was measured on those days, and every record says so.
 void DemonstrationNight::simulate_history(const PlannedWork& work) {
-  reports::print(stderr, "clean runs of every cell, of which earlier nights are simulated\n");
+  reports::print(stderr, "clean runs of every cell, from which earlier nights are simulated\n");
   const auto base = fs::path(options().ab.db).replace_extension(".base.runs");
   const auto engine = ordinary_engine();
   auto execution = settings(engine, SweepKind::simulated);
@@ -180,8 +179,8 @@ void DemonstrationNight::simulate_history(const PlannedWork& work) {
     store().ingest(folder);
   }
   fs::remove_all(base);
-  note("This is a demonstration: every time in it is of a clock that the engine's own work turns, not the machine's");
-  note(fmt::format("The {} nights before are simulated from runs of a moment ago", how.nights));
+  note("In this demonstration, time is simulated from the work of the engine; it does not measure the machine");
+  note(fmt::format("The {} previous nights are simulated from runs of a moment ago", how.nights));
 }
 
 void DemonstrationNight::measure_with_planted_fault(const PlannedWork& work) {

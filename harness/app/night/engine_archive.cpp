@@ -29,7 +29,7 @@ std::string first_digits(const std::string& bytes) {
 void make_folder(const fs::path& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
-  if (error) throw RunDirectoryError("[nightly] cannot make " + folder.string() + ": " + error.message());
+  if (error) throw RunDirectoryError("[nightly] cannot create " + folder.string() + ": " + error.message());
 }
 
 std::vector<fs::path> entries(const fs::path& folder) {
@@ -44,7 +44,7 @@ bool are_digits(const std::string& text) {
   return text.size() == kDigits && text.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
-// What a record names: an engine, and perhaps its libraries.
+// The contents of a record: an engine, and optionally its libraries.
 struct Named {
   std::string engine;
   std::string libraries;
@@ -69,7 +69,7 @@ std::string problem_of(const fs::path& engine, const std::string& digits) {
   if (access(engine.c_str(), X_OK) != 0) return name + " cannot be executed: " + std::strerror(errno) + " (chmod +x)";
   try {
     const auto found = first_digits(read_file(engine).value_or(""));
-    if (found != digits) return name + " was changed: its SHA-256 begins with " + found;
+    if (found != digits) return name + " was modified: its SHA-256 begins with " + found;
   } catch (const RunDirectoryError& e) {
     return e.what();
   }
@@ -95,11 +95,11 @@ const std::string& EngineArchive::digest_of(const fs::path& file) const {
   std::error_code no_size;
   const Version now{fs::last_write_time(file, no_time), fs::file_size(file, no_size)};
   const bool same = !no_time && !no_size && known.version == now && !known.sha256.empty();
-  if (!same) known = {now, sha256_hex(read_file(file).value_or(""))};  // throws for what is no file
+  if (!same) known = {now, sha256_hex(read_file(file).value_or(""))};  // throws if it is not a file
   return known.sha256;
 }
 
-// Of the names and contents of libraries; empty without any.
+// A digest of the names and contents of libraries; empty if there are none.
 std::string EngineArchive::digits_of(const std::vector<SharedLibrary>& libraries) const {
   std::string all;
   for (const auto& library : libraries) {
@@ -120,7 +120,7 @@ std::string EngineArchive::problem_of_libraries(const fs::path& folder, const st
   return "its archived libraries in " + folder.string() + (found.empty() ? " are gone" : " were changed");
 }
 
-// Under another name first: a folder that is there is whole.
+// Under another name first, so that an existing folder is always complete.
 std::string EngineArchive::add_libraries(const fs::path& engine) const {
   const auto libraries = computing_libraries(engine);
   const auto digits = digits_of(libraries);
@@ -136,7 +136,8 @@ std::string EngineArchive::add_libraries(const fs::path& engine) const {
   fs::rename(unfinished, folder, error);
   if (!error) return digits;
   fs::remove_all(unfinished);
-  if (!fs::exists(folder)) throw RunDirectoryError("[nightly] cannot make " + folder.string() + ": " + error.message());
+  if (!fs::exists(folder))
+    throw RunDirectoryError("[nightly] cannot create " + folder.string() + ": " + error.message());
   return digits;  // another process was faster
 }
 
@@ -150,7 +151,7 @@ void EngineArchive::keep(const std::string& sweep_id, const std::string& matrix,
 
 void EngineArchive::set_control(const fs::path& engine) const {
   const auto digits = add(engine);
-  // A person names it: what became of an earlier copy is mended.
+  // A user names it: this replaces a damaged earlier copy.
   if (!problem_of(folder_ / digits, digits).empty()) {
     fs::remove(folder_ / digits);
     add(engine);
@@ -179,7 +180,7 @@ std::optional<ArchivedEngine> EngineArchive::control() const {
 }
 
 void EngineArchive::prune(std::size_t newest_nights, const std::set<std::string>& kept) const {
-  std::map<std::string, std::vector<fs::path>> nights;  // by matrix; those that tell of none are one of their own
+  std::map<std::string, std::vector<fs::path>> nights;  // by matrix; nights without a matrix form a group
   for (const auto& night : entries(folder_ / kNights)) {
     nights[read_file(folder_ / kMatrices / night.filename()).value_or("")].push_back(night);
   }

@@ -28,7 +28,7 @@ std::map<std::pair<std::string, std::string>, std::vector<NightPoint>> earlier_n
       if (newest == tonight.night.end() || point.night.sweep_id != newest->second.sweep_id) nights.push_back(point);
     }
   }
-  for (auto& [cell, nights] : out) {  // of a cell that had another run once, two series
+  for (auto& [cell, nights] : out) {  // for a cell that had another run before: two series
     std::stable_sort(nights.begin(), nights.end(),
                      [](const NightPoint& a, const NightPoint& b) { return a.started_s < b.started_s; });
   }
@@ -56,7 +56,7 @@ HistoryResult look_at_history(const Connection& db, const HistoryQuery& query, c
 }
 
 std::string future_night_text(const NightId& night) {
-  return fmt::format("The sweep {} is dated {}, which is in the future, and was not looked at", night.sweep_id,
+  return fmt::format("The sweep {} is dated {}, which is in the future, and was ignored", night.sweep_id,
                      night.started_utc);
 }
 

@@ -1,4 +1,4 @@
-// The history of a store, read and screened: what `perfbench history` prints and a nightly run goes on from.
+// The history of a store, read and screened, for `perfbench history` and nightly runs.
 #pragma once
 
 #include <map>
@@ -13,19 +13,19 @@ namespace perfbench::harness {
 
 struct HistoryResult {
   std::string metric;
-  std::vector<ScreenedSeries> series;  // of the newest night, or the query's, by matrix, cell, run
+  std::vector<ScreenedSeries> series;  // for the newest night, or the query's, by matrix, cell, run
   std::vector<TonightCell> tonight;    // cells of the newest night of each matrix, or of the query's
   std::vector<Finding> vanished;
-  std::vector<NightId> future;  // not looked at
-  // Of every cell that was measured at all, the nights before the newest of its matrix, whatever the machine, oldest
+  std::vector<NightId> future;  // future nights, which were ignored
+  // For every cell that was ever measured: the nights before the newest one of its matrix, on any machine, oldest
   // first; by matrix and label.
   std::map<std::pair<std::string, std::string>, std::vector<NightPoint>> earlier;
 
-  // All that was found: shifts first, then vanished cells.
+  // All findings: shifts first, then vanished cells.
   std::vector<Finding> findings() const;
 };
 
-// No series where the store has no night that the query asks for. Throws InputError for a metric without direction.
+// Has no series if the store has no night that the query selects. Throws InputError for a metric without direction.
 // `known` shifts are those of the alerts (harness/judge/alert_rules.h).
 HistoryResult look_at_history(const Connection& db, const HistoryQuery& query,
                               const std::vector<KnownShift>& known = {}, const ScreenRule& rule = {});

@@ -23,18 +23,18 @@ namespace perfbench::harness {
 namespace fs = std::filesystem;
 namespace {
 
-// Speed, memory, start-up and loss. Rates say again what times say.
+// Speed, memory, start-up and loss. Rates would only repeat times.
 constexpr std::array kScreened{"step_time_s", "peak_memory_bytes", "resident_bytes", "startup_time_s", "final_loss"};
 constexpr const char* kAuthor = "perfbench nightly";
 constexpr std::int64_t kControlRepeats = 3;
-constexpr const char* kControlName = "control";  // as people see it: what it is, the kind of its sweep says
-constexpr std::size_t kNightsKept = 60;          // of each matrix
+constexpr const char* kControlName = "control";  // the name for users; the kind of its sweep identifies it
+constexpr std::size_t kNightsKept = 60;          // for each matrix
 
 void say(const std::string& line) {
   reports::print(stderr, "{}\n", line);
 }
 
-// The cell that takes the least work, as the matrix of the control.
+// The cell with the least work, as the matrix of the control.
 std::optional<Cell> control_cell(const PlannedWork& work) {
   const Cell* least = nullptr;
   for (const auto& cell : work.cells) {
@@ -48,7 +48,7 @@ std::optional<Cell> control_cell(const PlannedWork& work) {
   return cell;
 }
 
-// Nights of every matrix whose engines the monthly comparison goes back to (Night::anchors).
+// Nights of every matrix whose engines the monthly comparison uses (Night::anchors).
 std::set<std::string> anchor_nights(const std::vector<Alert>& alerts) {
   std::set<std::string> matrices;
   for (const auto& alert : alerts) matrices.insert(alert.finding.series.matrix);
@@ -59,7 +59,7 @@ std::set<std::string> anchor_nights(const std::vector<Alert>& alerts) {
   return out;
 }
 
-// Of the first attempt that did not end as it should.
+// The first attempt that did not end as expected.
 std::optional<std::string> first_failure(const SweepSummary& summary) {
   if (summary.all_fine()) return std::nullopt;
   for (const auto& attempt : summary.attempts) {
@@ -69,8 +69,8 @@ std::optional<std::string> first_failure(const SweepSummary& summary) {
   return summary.store_error;
 }
 
-// Empty: a shift that a few unlucky nights may have made. The score says nothing of its size: outlying nights are
-// clipped for it.
+// Empty for a shift that a few unlucky nights may explain. The score says nothing about its size, because outlying
+// nights are clipped for it.
 std::string lasting_text(const ScreenedSeries& series) {
   constexpr std::size_t kLastingNights = 3;
   constexpr double kFarAbove = 2;
@@ -144,7 +144,7 @@ void Night::measure_control(const PlannedWork& work) {
   if (!cell) return;
   if (!engine->problem.empty()) {
     report_.not_run.push_back(
-        fmt::format("The control did not run: {}; restore it, or name another with --control", engine->problem));
+        fmt::format("The control did not run: {}; restore it, or name another one with --control", engine->problem));
     return;
   }
   say("the control: " + cell->label);
@@ -154,7 +154,7 @@ void Night::measure_control(const PlannedWork& work) {
   const auto summary = run_planned(control, {.execution = execution}, store_, interruption_);
   cancelled_ = cancelled_ || summary.cancelled;
   if (const auto failed = first_failure(summary)) {
-    report_.not_run.push_back("The control did not run, and drift of the machine is not subtracted: " + *failed);
+    report_.not_run.push_back("The control did not run, so the drift of the machine is not subtracted: " + *failed);
   }
 }
 
@@ -166,12 +166,12 @@ AbSide Night::tonight(const std::string& /*cell*/) const {
   return engine_;
 }
 
-// Made-up times among measured ones would be nights to compare with.
+// Simulated times among measured ones would be compared as nights.
 void Night::check_database(Connection& db) const {
   if (!has_sweep_of(db, SweepKind::simulated)) return;
   throw InputError(
-      fmt::format("[nightly] {} holds a demonstration's nights (--history-from simulated), which are made "
-                  "up: name another database with --db",
+      fmt::format("[nightly] {} contains the simulated nights of a demonstration (--history-from simulated): name "
+                  "another database with --db",
                   db.path().string()));
 }
 
@@ -181,7 +181,7 @@ void Night::measure_cells(const PlannedWork& work) {
 }
 
 void Night::measure() {
-  // These throw for what cannot work, before anything runs.
+  // These throw before anything runs if something cannot work.
   options_.ab.rule();
   engine_ = ordinary_engine();
   auto expansion = load_matrix(options_.ab.matrix, catalog_, installation_.data_dir());
@@ -191,7 +191,7 @@ void Night::measure() {
     if (options_.repeats > 0) cell.repeats = options_.repeats;
   }
   const auto work = plan_work(std::move(expansion.cells), installation_, catalog_, interruption_.fd());
-  check_database(store_.db());  // opens it, too: that it cannot be is better said now than after an hour
+  check_database(store_.db());  // also opens it, because it is better to report a failure now than after an hour
   archive_.keep(sweep_id_, report_.matrix, engine_.engine.file);
   if (const auto kept = archive_.of_night(sweep_id_)) tonights_libraries_ = kept->program.libraries;
   measure_cells(work);
@@ -248,7 +248,7 @@ void Night::note_changes(const HistoryResult& seen) {
   }
 }
 
-// With their step times, where a night before it was on tonight's class of machine.
+// With their step times, if a previous night used tonight's class of machine.
 void Night::list_cells(const HistoryResult& seen) {
   for (const auto& cell : seen.tonight) {
     if (cell.only_planned()) continue;
@@ -264,7 +264,8 @@ void Night::list_cells(const HistoryResult& seen) {
   }
 }
 
-// A failed cell that was measured lately vanished, which is a finding. Nothing is known of one that fails every night.
+// A failed cell that was measured recently has vanished, which is a finding. A cell that fails every night has no
+// history.
 void Night::note_cells_without_numbers(const std::vector<TonightCell>& tonight) {
   const auto has = [this](const std::vector<Finding>& findings, const std::string& cell) {
     return std::any_of(findings.begin(), findings.end(),
@@ -274,7 +275,7 @@ void Night::note_cells_without_numbers(const std::vector<TonightCell>& tonight) 
     if (cell.only_planned() || has(measured_, cell.cell) || has(screened_, cell.cell)) continue;
     report_.unseen.push_back({cell.cell,
                               {},
-                              cell.state == "ok" ? "it has none of the metrics that are screened"
+                              cell.state == "ok" ? "it has none of the screened metrics"
                                                  : "it did not run: " + cell.state + ", " + cell.reason});
   }
 }

@@ -1,4 +1,4 @@
-// One night of a matrix: measured, screened, confirmed, its alerts raised.
+// One night of a matrix: measures, screens and confirms it, and raises its alerts.
 #pragma once
 
 #include <cstdint>
@@ -23,14 +23,15 @@
 
 namespace perfbench::harness {
 
-// Whether live alerts of nights before change tonight's verdict (verdicts_of in alert_rules.h).
+// Whether live alerts of earlier nights change tonight's verdict (verdicts_of in alert_rules.h).
 enum class ExitByAlerts { yes, no };
 
 struct NightOptions {
-  AbOptions ab = {};                   // matrix, database, run directories, execution, and how the pairs are run
+  AbOptions ab = {};                   // matrix, database, run directories, execution, and options of the pairs
   std::int64_t repeats = 0;            // 0: as the matrix says
-  std::filesystem::path archive = {};  // of engines; empty: beside the database
-  std::filesystem::path control = {};  // engine that is fixed from now on; empty: the one that is, or tonight's
+  std::filesystem::path archive = {};  // folder of engines; empty: beside the database
+  std::filesystem::path control =
+      {};  // engine that is fixed from now on; empty: the present one, or tonight's if there is none
   bool run_control = true;
   bool confirm = true;
   ExitByAlerts exit_by_alerts = ExitByAlerts::yes;
@@ -44,13 +45,13 @@ class Night {
   Night(NightOptions options, const Installation& installation, Interruption& interruption);
   virtual ~Night() = default;
 
-  // In this order. Each throws InputError, StoreError, RunDirectoryError; nothing measured is lost by it.
+  // Call them in this order. Each throws InputError, StoreError, RunDirectoryError; no measurement is lost by that.
   void measure();
   void screen();
   void confirm();
   void check_for_creep();  // once a month
 
-  // What was found becomes alerts, new ones messages (alert_delivery.h), and the report has those that are live.
+  // Turns findings into alerts and new alerts into messages (alert_delivery.h), and adds live alerts to the report.
   void raise_alerts(const AlertMessage& message);
 
   const NightReport& report() const { return report_; }
@@ -58,11 +59,11 @@ class Night {
   bool cancelled() const { return cancelled_; }
 
  protected:
-  // What another kind of night does otherwise (demonstration_night.h).
-  virtual AbSide ordinary_engine() const;                 // what cells run with
-  virtual AbSide tonight(const std::string& cell) const;  // what this one ran with
+  // Other kinds of nights override these (demonstration_night.h).
+  virtual AbSide ordinary_engine() const;                 // the engine of cells
+  virtual AbSide tonight(const std::string& cell) const;  // the engine of this cell
   virtual bool can_measure(const Cell&) const { return true; }
-  virtual void check_database(Connection& db) const;  // throws InputError for one that holds other nights
+  virtual void check_database(Connection& db) const;  // throws InputError if it contains nights of another kind
   virtual void measure_cells(const PlannedWork& work);
   virtual bool has_control() const { return true; }  // an engine that stays the same (check_for_creep)
 
@@ -84,20 +85,20 @@ class Night {
     ArchivedEngine good;
     AbSide bad;
     std::set<std::string> cells;
-    std::set<NightQuestion> answers;  // of these cells
+    std::set<NightQuestion> answers;  // for these cells
   };
-  // The cells of a night, and by which engines they can be compared.
+  // The cells of a night, by the engines with which they can be compared.
   struct EngineGroups {
     std::vector<GoodEngine> groups;
     std::set<std::string> unusable;  // sentences; one engine serves many cells
   };
 
-  // What series are compared with for a slow creep.
+  // The engine with which series are compared to find a slow creep.
   struct Anchor {
     std::string name;  // "the control"
     NightId night;
     ArchivedEngine engine;
-    std::vector<Finding> series;  // as measured_
+    std::vector<Finding> series;  // like measured_
   };
 
   void measure_control(const PlannedWork& work);
@@ -120,15 +121,15 @@ class Night {
   EngineArchive archive_;
   std::string sweep_id_;
   std::string control_id_;                    // the sweep of tonight's control; empty: none ran
-  AbSide engine_;                             // what cells run with, tonight and on the nights before
-  std::filesystem::path tonights_libraries_;  // as the archive has them
+  AbSide engine_;                             // the engine of cells, tonight and on earlier nights
+  std::filesystem::path tonights_libraries_;  // in the archive
   std::vector<Finding> measured_;             // every series of tonight, as a finding that ends tonight
   std::vector<Finding> screened_;
-  LastingShifts lasting_;            // of these
+  LastingShifts lasting_;            // among these
   std::vector<Finding> unscreened_;  // series of tonight with too few nights, from the cell's last good night on
   std::map<std::string, std::vector<NightPoint>> earlier_;  // nights of every cell before tonight, oldest first
   std::map<std::string, std::shared_ptr<const std::map<std::string, std::string>>> facts_;  // of tonight's cells
-  std::vector<LedgerLine> ledger_;                                                          // of the screen
+  std::vector<LedgerLine> ledger_;                                                          // lines of the screen
   NightReport report_;
   bool cancelled_ = false;
 };

@@ -40,10 +40,11 @@ void add_screened(std::vector<LedgerLine>& lines, const std::string& metric, con
     lines.push_back({.cell = cell, .metric = metric, .part = part, .text = std::move(text)});
   };
   add(LedgerPart::nights, nights_text(series));
-  if (series.control) add(LedgerPart::reference, "the drift that it has in common with the control is subtracted");
+  if (series.control)
+    add(LedgerPart::reference, "the drift that the series has in common with the control is subtracted");
   if (series.known) {
-    add(LedgerPart::reference,
-        fmt::format("nights before {} are moved to the level since: {}", series.known->first_utc, series.known->told));
+    add(LedgerPart::reference, fmt::format("nights before {} are moved to the present level: {}",
+                                           series.known->first_utc, series.known->told));
   }
   add(LedgerPart::look, screen_text(series));
 }

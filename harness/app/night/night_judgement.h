@@ -1,4 +1,4 @@
-// What a night decided its cells by, for the ledger of decisions (harness/store/ledgers/judgement_ledger.h). Pure
+// The basis of a night's decisions, for the ledger of decisions (harness/store/ledgers/judgement_ledger.h). Pure
 // functions.
 #pragma once
 
@@ -11,10 +11,10 @@
 
 namespace perfbench::harness {
 
-// A series as it was screened: from which nights, less what, and what the screen said.
+// Adds a series as it was screened: its nights, the corrections, and the result.
 void add_screened(std::vector<LedgerLine>& lines, const std::string& metric, const ScreenedSeries& series);
 
-// `lines` of add_screened(), then what `report` made of them, and the alerts that the night opened or went on with.
+// Combines the `lines` of add_screened(), the results in `report`, and the alerts that the night opened or continued.
 Judgement judgement_of(const NightReport& report, std::vector<LedgerLine> lines,
                        const std::vector<RecordedFinding>& alerts, const std::string& made_utc);
 

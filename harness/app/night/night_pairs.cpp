@@ -1,4 +1,4 @@
-// The second half of a night: what pairs of the same night say of what the screen found.
+// The second half of a night: pairs that check the findings of the screen.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ bool same_file(const fs::path& a, const fs::path& b) {
   return bytes && bytes == read_file(b);
 }
 
-// Nights may begin in one second: where the other one is among them, their order counts.
+// Nights may begin in the same second: if both are among these nights, their order counts.
 bool is_not_before(const std::vector<NightPoint>& nights, const NightPoint& night, const NightId& other) {
   const auto found = std::find_if(nights.begin(), nights.end(),
                                   [&](const NightPoint& point) { return point.night.sweep_id == other.sweep_id; });
@@ -34,17 +34,17 @@ bool is_not_before(const std::vector<NightPoint>& nights, const NightPoint& nigh
 void hold_against(Finding& series, const NightId& good) {
   series.last_good = good;
   series.detail =
-      "too few nights on this class of machine: held against the engine of " + good.started_utc.substr(0, 10);
+      "too few nights on this class of machine: compared with the engine of " + good.started_utc.substr(0, 10);
 }
 
 }  // namespace
 
-// The newest night of a cell, on whatever machine; of one that has a live alert, what was good before it.
+// The newest night of a cell, on any machine; for a cell with a live alert, the last good night before it.
 void Night::find_last_good_nights() {
   if (earlier_.empty() ||
       std::all_of(earlier_.begin(), earlier_.end(), [](const auto& c) { return c.second.empty(); })) {
     report_.notes.push_back(
-        "Before tonight this database has no number of this matrix: there is nothing to hold tonight against");
+        "This database has no earlier measurements of this matrix, so there is no baseline for tonight");
   }
   const auto live = load_alerts(store_.db(), AlertScope::live);
   for (auto& series : unscreened_) {
@@ -91,7 +91,8 @@ void Night::choose_engine(const Finding& asked, EngineGroups& engines, NoPairs& 
   }
 }
 
-// A cell that shifted is decided by the engine of before the shift, for the metrics that could not be screened as well.
+// A cell that shifted is compared with the engine from before the shift, also for the metrics that could not be
+// screened.
 std::vector<Night::GoodEngine> Night::good_engines(NoPairs& no_pairs) {
   EngineGroups engines;
   std::map<std::string, NightId> chosen;
@@ -109,7 +110,7 @@ std::vector<Night::GoodEngine> Night::good_engines(NoPairs& no_pairs) {
     }
     if (series.last_good.sweep_id.empty()) {
       no_pairs[question_of(series)] = {
-          Confirmation::unconfirmed, earlier_[cell].empty() ? "its first night: there is nothing to hold it against"
+          Confirmation::unconfirmed, earlier_[cell].empty() ? "its first night: there is no baseline for it"
                                                             : "none of its earlier nights was good: an alert is open"};
       continue;
     }
@@ -129,8 +130,8 @@ NightComparison Night::compare(const AbSide& a, const AbSide& b, const std::set<
   return {outcome.report.comparison.comparison_id, std::move(outcome.report.cells)};
 }
 
-// An engine so old that it does not understand tonight's runs is an InputError, one that the system cannot start
-// (another architecture, a library that is gone) a LaunchError. Neither loses the night.
+// An engine that is too old to understand tonight's runs causes an InputError, one that the system cannot start
+// (another architecture, a missing library) a LaunchError. Neither ends the night.
 void Night::confirm() {
   NoPairs no_pairs;
   std::vector<NightComparison> comparisons;
@@ -160,8 +161,8 @@ void Night::confirm() {
   std::move(unscreened.unseen.begin(), unscreened.unseen.end(), std::back_inserter(report_.unseen));
 }
 
-// By what the engine of the last good night said of its libraries then, and says tonight: one that brings them along
-// has them still. Where no pairs were needed it is tonight's engine.
+// Compares the libraries that the engine of the last good night reported then and tonight. An engine that has its own
+// copies still uses them. If no pairs were needed, this is tonight's engine.
 LibraryChanges Night::changed_libraries(const std::vector<NightComparison>& comparisons) {
   LibraryChanges out;
   const auto add = [&](const Finding& asked) {
@@ -187,9 +188,9 @@ LibraryChanges Night::changed_libraries(const std::vector<NightComparison>& comp
   return out;
 }
 
-// What each series is compared with once a month. Its newest improvement that nobody called invalid begins the watch
-// anew: from the control, all that was gained could be lost again unseen. Where the improved engine is not kept any
-// more, and for all other series, it is the control.
+// The engine with which each series is compared once a month. The newest improvement that nobody called invalid is a
+// new starting point: compared with the control, the whole gain could be lost again unnoticed. If the improved engine
+// is not kept any more, and for all other series, it is the control.
 std::vector<Night::Anchor> Night::anchors(const ArchivedEngine& control, const NightId& since) {
   const auto improved = newest_improvements(load_alerts(store_.db(), AlertScope::all), report_.matrix);
   std::vector<Anchor> out{{.name = "the control", .night = since, .engine = control, .series = {}}};
@@ -227,7 +228,7 @@ void Night::compare_with(const Anchor& anchor) {
   const AbSide then{.asked = anchor.name, .kind = SideKind::binary, .engine = anchor.engine.program};
   try {
     auto crept = weigh_creep(measured, compare(then, engine_, cells, AbPurpose::creep), report_.findings);
-    report_.notes.push_back(fmt::format("Compared with {} of {}, as once a month: {} {} worse", anchor.name, date,
+    report_.notes.push_back(fmt::format("Monthly comparison with {} of {}: {} {} worse", anchor.name, date,
                                         crept.size(), crept.size() == 1 ? "series is" : "series are"));
     std::move(crept.begin(), crept.end(), std::back_inserter(report_.findings));
   } catch (const InputError& e) {
@@ -237,7 +238,7 @@ void Night::compare_with(const Anchor& anchor) {
   }
 }
 
-// No two nights show a slow creep; pairs with an engine that stays the same do.
+// No two nights show a slow creep, but pairs with an engine that stays the same do.
 void Night::check_for_creep() {
   const bool whole_night = options_.confirm && options_.run_control && options_.ab.matrix.overrides.only.empty();
   if (cancelled_ || !whole_night || !has_control()) return;
@@ -247,10 +248,10 @@ void Night::check_for_creep() {
   const auto last = last_comparison_utc(store_.db(), report_.matrix, AbPurpose::creep, report_.started_utc);
   if (!creep_check_is_due(last.empty() ? since->started_utc : last, report_.started_utc)) return;
   for (const auto& anchor : anchors(*control, *since)) {
-    // The report names already why a control cannot run.
+    // The report already says why a control cannot run.
     const bool nothing_to_see = anchor.series.empty() || same_file(anchor.engine.program.file, installation_.engine);
     if (cancelled_ || nothing_to_see || !anchor.engine.problem.empty()) continue;
-    reports::print(stderr, "once a month: pairs of {} and tonight's\n", anchor.name);
+    reports::print(stderr, "monthly comparison: pairs of {} and tonight's\n", anchor.name);
     compare_with(anchor);
   }
 }

@@ -1,4 +1,4 @@
-// perfbench adapt: a run directory out of the log of a training program.
+// perfbench adapt: makes a run directory from the log of a training program.
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <filesystem>
@@ -43,7 +43,7 @@ spec::ProgramSpec program_of(const AdaptOptions& options) {
   spec::ProgramSpec program{.reader = options.reader, .steps = options.steps, .drop = options.drop};
   for (const auto& text : options.metrics) program.metrics.insert(adapter::parse_metric_option(text));
   if (program.reader.empty() && program.metrics.empty()) {
-    throw InputError("[adapt] nothing says how the log is to be read; give --reader NAME or --metric NAME=REGEX");
+    throw InputError("[adapt] it is unknown how to read the log; give --reader NAME or --metric NAME=REGEX");
   }
   return program;
 }
@@ -51,7 +51,7 @@ spec::ProgramSpec program_of(const AdaptOptions& options) {
 void make_new_folder(const fs::path& folder) {
   std::error_code failed;
   fs::create_directories(folder, failed);
-  if (failed) throw InputError(fmt::format("[adapt] {}: {}; name another", folder.string(), failed.message()));
+  if (failed) throw InputError(fmt::format("[adapt] {}: {}; name another one", folder.string(), failed.message()));
   if (!fs::is_empty(folder)) {
     throw InputError(fmt::format("[adapt] {} is not empty; name a new folder", folder.string()));
   }
@@ -81,9 +81,9 @@ ExitCode adapt(const AdaptOptions& options) {
 void add_adapt(CLI::App& app, CommandContext& context) {
   auto* command = app.add_subcommand("adapt", "A run directory from the log of another training program");
   auto options = std::make_shared<AdaptOptions>();
-  add_path(*command, "LOG", options->log, PathIs::file, "what the program printed, or a metric file of it")->required();
-  add_path(*command, "--into", options->into, PathIs::folder, "folder that gets the run directory, new or empty")
+  add_path(*command, "LOG", options->log, PathIs::file, "the output of the program, or a metric file of it")
       ->required();
+  add_path(*command, "--into", options->into, PathIs::folder, "new or empty folder for the run directory")->required();
   add_name_option(
       *command, "--reader", reader_names(), [options](const std::string& name) { options->reader = name; },
       "the program that printed it");
@@ -92,15 +92,16 @@ void add_adapt(CLI::App& app, CommandContext& context) {
                    "a metric by a regular expression of RE2 whose group `value` is the number; may be repeated")
       ->type_name("NAME=REGEX[:UNIT[:lower|higher]]");
   add_number(*command, "--steps", options->steps, Bounds<std::int64_t>{0, kMostSteps},
-             "steps of the whole run; fewer are not a whole run");
+             "steps of the whole run; if there are fewer, the run is incomplete");
   add_number(*command, "--drop", options->drop, Bounds<std::int64_t>{0, kMostSteps},
-             "first steps that no timing counts, at least");
+             "at least this many first steps are excluded from timing");
   command->footer(
       "samples.jsonl has a number a line: its metric, step, and how many steps it is a mean over.\n"
       "Examples:\n"
       "  perfbench adapt --reader maxtext train.log --into run\n"
       "  perfbench adapt --metric 'step_time_s=took (?P<value>[0-9.]+) ms:ms' train.log --into run\n"
-      "Exit codes: 0 read; 2 it is not the log of one whole run; 3 wrong input; 4 it cannot be written.");
+      "Exit codes: 0 success; 2 the log is not that of one complete run; 3 wrong input; 4 the folder cannot be "
+      "written.");
   command->callback([options, &context] { context.exit_code = adapt(*options); });
 }
 

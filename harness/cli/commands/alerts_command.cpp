@@ -1,4 +1,4 @@
-// perfbench alerts: what the nightly screen found, and what people made of it.
+// perfbench alerts: the findings of the nightly screen, and the decisions of users about them.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
@@ -39,7 +39,7 @@ struct perfbench::spec::EnumNames<perfbench::harness::AlertScope> {
 namespace perfbench::harness {
 namespace {
 
-// What is a document of reports, and what a format of CI systems.
+// The formats of documents, and those of CI systems.
 struct OutputOptions {
   AlertFormat format = AlertFormat::markdown;
   LayoutOptions layout;
@@ -105,21 +105,21 @@ ExitCode deliver(const std::filesystem::path& path) {
   auto db = open_database(path);
   if (!webhook_from_environment()) {
     throw InputError(std::string("[alerts] no webhook is set: put its address into ") + kWebhookUrlVariable +
-                     " and, where it wants one, a bearer token into " + kWebhookTokenVariable);
+                     " and, if it needs one, a bearer token into " + kWebhookTokenVariable);
   }
   const auto report = deliver_alerts(db);
   reports::print_text(stdout, reports::delivery_text(report).text());
   return report.waiting.empty() && report.given_up.empty() ? ExitCode::fine : ExitCode::failure;
 }
 
-constexpr const char* kChangeCodes = "Exit codes: 0 done; 3 unknown alert, or a change that cannot be.";
+constexpr const char* kChangeCodes = "Exit codes: 0 success; 3 unknown alert, or a change that is not allowed.";
 
 std::shared_ptr<ChangeOptions> add_change(CLI::App& command, AlertState to) {
   auto options = std::make_shared<ChangeOptions>();
   options->to = to;
   command.add_option("ALERT", options->id, "the start of its id, at least 4 digits")->required();
   add_db_option(command, options->db, "database");
-  command.add_option("--reason", options->reason, "why, for whoever reads it later")->required();
+  command.add_option("--reason", options->reason, "the reason, for later readers")->required();
   add_author_option(command, options->author);
   command.callback([options] { change(*options); });
   return options;
@@ -131,29 +131,30 @@ void add_alert_list(CLI::App& parent, CommandContext& context) {
   add_db_option(*command, options->db, "database");
   add_enum_option(*command, "--state", options->state, "live (open and acknowledged) or all");
   add_alert_output(*command, options->output);
-  command->add_flag("--gate", options->gate, "end with 1 while a bad alert is open: neither acknowledged nor closed");
+  command->add_flag("--gate", options->gate, "exit with 1 while a bad alert is open: neither acknowledged nor closed");
   command->footer(
       "Examples:\n"
       "  perfbench alerts list --db perf.db\n"
       "  perfbench alerts list --db perf.db --format junit > alerts.xml\n"
-      "Exit codes: 0 listed; with --gate 1 while an alert other than an improvement is open.");
+      "Exit codes: 0 success; with --gate 1 while an alert other than an improvement is open.");
   command->callback([options, &context] { context.exit_code = list(*options); });
 }
 
 void add_deliver(CLI::App& parent, CommandContext& context) {
-  auto* command = parent.add_subcommand("deliver", "Sends the messages that wait to the webhook");
+  auto* command = parent.add_subcommand("deliver", "Sends waiting messages to the webhook");
   auto path = std::make_shared<std::filesystem::path>("perf.db");
   add_db_option(*command, *path, "database");
   command->footer(
       "Examples:\n"
       "  PERFBENCH_WEBHOOK_URL=https://hooks.example/T0/B0/x perfbench alerts deliver --db perf.db\n"
-      "A message is a JSON object with `text` and `blocks`, as Slack's incoming webhooks take it. The address and, "
-      "where\n"
-      "one is needed, the bearer token (PERFBENCH_WEBHOOK_TOKEN) come from the environment only; they are neither "
-      "stored\n"
-      "nor printed. Three tries a call; what was not acknowledged waits for the next call, and is given up after 30 "
-      "tries.\n"
-      "Exit codes: 0 nothing waits any more; 3 no webhook is set; 4 messages still wait, or were given up.");
+      "A message is a JSON object with `text` and `blocks`, as Slack's incoming webhooks accept it. The address and, "
+      "if one\n"
+      "is needed, the bearer token (PERFBENCH_WEBHOOK_TOKEN) come from the environment only; they are neither stored\n"
+      "nor printed. Each call makes three tries. An unacknowledged message waits for the next call, and is given up "
+      "after\n"
+      "30 tries.\n"
+      "Exit codes: 0 no message is waiting any more; 3 no webhook is set; 4 messages are still waiting, or were given "
+      "up.");
   command->callback([path, &context] { context.exit_code = deliver(*path); });
 }
 
@@ -163,42 +164,42 @@ void add_alert_show(CLI::App& parent) {
     std::string id;
     OutputOptions output;
   };
-  auto* command = parent.add_subcommand("show", "Everything of one alert, with its history");
+  auto* command = parent.add_subcommand("show", "Everything about one alert, with its history");
   auto options = std::make_shared<ShowOptions>();
   command->add_option("ALERT", options->id, "the start of its id, at least 4 digits")->required();
   add_db_option(*command, options->db, "database");
   add_alert_output(*command, options->output);
   command->footer(
-      "Examples:\n  perfbench alerts show 1a2b3c --db perf.db\n"
-      "Exit codes: 0 shown; 3 unknown alert, or one that cannot be read.");
+      "Examples:\n"
+      "  perfbench alerts show 1a2b3c --db perf.db\n"
+      "Exit codes: 0 success; 3 unknown alert, or one that cannot be read.");
   command->callback([options] { show_alert(options->db, options->id, options->output); });
 }
 
 }  // namespace
 
 void add_alerts(CLI::App& app, CommandContext& context) {
-  auto* command = app.add_subcommand("alerts", "What the nightly screen found, and what people made of it");
+  auto* command = app.add_subcommand("alerts", "Findings of the nightly screen, and decisions about them");
   command->require_subcommand(1);
   command->footer(
       "Examples:\n"
       "  perfbench alerts list --db perf.db\n"
       "  perfbench alerts ack 1a2b3c --reason 'bisecting' --db perf.db\n"
       "  perfbench alerts close 1a2b3c --as fixed --reason 'reverted in 4f37cb0' --db perf.db\n"
-      "States: open and acknowledged are live; fixed, wont_fix, environment and invalid are closed. One that was "
-      "fixed\n"
-      "and is seen again opens anew and names the old one; the others stay silent until the series shifts once more.\n"
-      "Exit codes: 0 done; 1 with `list --gate`, while a bad alert is open; 3 unknown alert, a change that cannot "
-      "be,\n"
-      "or one that cannot be read and is not listed.");
+      "States: open and acknowledged are live; fixed, wont_fix, environment and invalid are closed. If a fixed alert "
+      "is\n"
+      "seen again, a new alert opens and names the old one; the others stay silent until the series shifts once more.\n"
+      "Exit codes: 0 success; 1 with `list --gate`, while a bad alert is open; 3 unknown alert, a change that is not\n"
+      "allowed, or an alert that cannot be read and is not listed.");
   add_alert_list(*command, context);
   add_alert_show(*command);
   add_deliver(*command, context);
 
-  auto* ack = command->add_subcommand("ack", "Somebody looks after it");
+  auto* ack = command->add_subcommand("ack", "Acknowledges an alert: somebody works on it");
   add_change(*ack, AlertState::acknowledged);
   ack->footer("Examples:\n  perfbench alerts ack 1a2b3c --reason 'bisecting'\n" + std::string(kChangeCodes));
 
-  auto* close = command->add_subcommand("close", "It needs nobody any more");
+  auto* close = command->add_subcommand("close", "Closes an alert: nobody needs to work on it");
   auto closing = add_change(*close, AlertState::fixed);
   add_name_option(
       *close, "--as", {"fixed", "wont_fix", "environment", "invalid"},
@@ -208,7 +209,7 @@ void add_alerts(CLI::App& app, CommandContext& context) {
   close->footer("Examples:\n  perfbench alerts close 1a2b3c --as wont_fix --reason 'the price of the new loss'\n" +
                 std::string(kChangeCodes));
 
-  auto* reopen = command->add_subcommand("reopen", "The judgement was wrong: open once more");
+  auto* reopen = command->add_subcommand("reopen", "Opens a closed alert again, because the judgement was wrong");
   add_change(*reopen, AlertState::open);
   reopen->footer("Examples:\n  perfbench alerts reopen 1a2b3c --reason 'it was not the machine'\n" +
                  std::string(kChangeCodes));

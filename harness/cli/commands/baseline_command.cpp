@@ -1,4 +1,4 @@
-// perfbench baseline: the ledger of what runs are compared with.
+// perfbench baseline: the ledger of baselines for comparisons.
 #include <CLI/CLI.hpp>
 #include <limits>
 #include <memory>
@@ -46,14 +46,15 @@ struct ImportOptions {
 void add_entry_options(CLI::App& command, EntryOptions& options) {
   command.add_option("NAME", options.name, "name of the baseline")->required();
   add_db_option(command, options.db, "database");
-  command.add_option("--reason", options.reason, "why this is what runs are held against")->required();
+  command.add_option("--reason", options.reason, "why this is the baseline")->required();
   add_author_option(command, options.author);
   command.add_option("--expires", options.expires, "UTC date or time after which it is no longer in force");
 }
 
 Baseline start_entry(const EntryOptions& options) {
   if (options.name.find(':') != std::string::npos) {
-    throw InputError("[baseline] '" + options.name + "': a name has no ':', which marks published:, run: and attempt:");
+    throw InputError("[baseline] '" + options.name +
+                     "': a name must not contain ':', which marks published:, run: and attempt:");
   }
   Baseline out;
   out.name = options.name;
@@ -68,7 +69,7 @@ Baseline start_entry(const EntryOptions& options) {
   return out;
 }
 
-// Its runs would be sought among the published rows.
+// Such names are looked up among the published rows.
 void refuse_published(const EntryOptions& options) {
   if (options.kind != BaselineKind::published) return;
   throw InputError("[baseline] the kind 'published' is for `perfbench baseline import " + options.name +
@@ -148,7 +149,7 @@ ExitCode list_ledger(const LedgerOptions& options) {
 }  // namespace
 
 void add_baseline(CLI::App& app, CommandContext& context) {
-  auto* command = app.add_subcommand("baseline", "The ledger of what runs are compared with");
+  auto* command = app.add_subcommand("baseline", "The ledger of baselines");
   command->require_subcommand(1);
 
   command->footer(
@@ -156,21 +157,21 @@ void add_baseline(CLI::App& app, CommandContext& context) {
       "  perfbench baseline set main --db perf.db --reason 'release 1.2'\n"
       "  perfbench baseline import maxtext-7b --from published:maxtext/llama2-7b-8xh100 --reason 'the goal'\n"
       "  perfbench baseline list --db perf.db\n"
-      "Exit codes: 0 done; 3 wrong input, or done without a row that cannot be read, which is named.");
+      "Exit codes: 0 success; 3 wrong input, or success without a row that cannot be read, which is named.");
 
   auto* set = command->add_subcommand("set", "A baseline from runs of this database");
   auto set_options = std::make_shared<SetOptions>();
   add_entry_options(*set, set_options->entry);
   add_enum_option(*set, "--kind", set_options->entry.kind, "anchor, rolling or other_binary");
   set->add_option("--from", set_options->selection,
-                  "latest, all, a sweep's id, run:ID or attempt:ID/N, and @SUBJECT behind it where that has several")
+                  "latest, all, a sweep's id, run:ID or attempt:ID/N; add @SUBJECT if it has several subjects")
       ->check(selection_complaint)
       ->capture_default_str();
   set->footer(
       "Examples:\n"
       "  perfbench baseline set main --db perf.db --reason 'release 1.2'\n"
       "  perfbench baseline set last-week --kind rolling --expires 2027-01-31 --reason 'the usual speed'\n"
-      "Exit codes: 0 done; 3 wrong input, or done without a row that cannot be read, which is named.");
+      "Exit codes: 0 success; 3 wrong input, or success without a row that cannot be read, which is named.");
   set->callback([set_options, &context] { context.exit_code = set_baseline(*set_options); });
 
   auto* from_file = command->add_subcommand("import", "A baseline from a file, or from a published row");
@@ -188,7 +189,7 @@ void add_baseline(CLI::App& app, CommandContext& context) {
       "Examples:\n"
       "  perfbench baseline import maxtext-7b --from published:maxtext/llama2-7b-8xh100 --reason 'the goal'\n"
       "  perfbench baseline import other --from other.csv --reason 'the build of 1 March'\n"
-      "Exit codes: 0 done; 3 wrong input.");
+      "Exit codes: 0 success; 3 wrong input.");
   from_file->callback([import_options, &context] { import_baseline(*import_options, context); });
 
   auto* show = command->add_subcommand(
@@ -198,8 +199,9 @@ void add_baseline(CLI::App& app, CommandContext& context) {
   add_output_options(*show, list_options->format, reports::DocumentFormat::text, list_options->layout,
                      "text (for a terminal), markdown, csv, json, html or svg");
   show->footer(
-      "Examples:\n  perfbench baseline list --db perf.db\n"
-      "Exit codes: 0 listed; 3 listed without a row that cannot be read, which is named.");
+      "Examples:\n"
+      "  perfbench baseline list --db perf.db\n"
+      "Exit codes: 0 success; 3 success without a row that cannot be read, which is named.");
   show->callback([list_options, &context] { context.exit_code = list_ledger(*list_options); });
 }
 

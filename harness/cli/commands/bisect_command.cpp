@@ -1,4 +1,4 @@
-// perfbench bisect: which commit made it slower. Each step is a comparison in pairs against the good commit.
+// perfbench bisect: finds the commit that made a cell slower. Each step is a comparison in pairs with the good commit.
 #include <CLI/CLI.hpp>
 #include <memory>
 
@@ -24,7 +24,7 @@ ExitCode print_bisection_end(const BisectRequest& request, const BisectOutcome& 
       reports::print("\nfirst bad commit: {} {}\n", outcome.suspects.front().commit, outcome.suspects.front().subject);
       return ExitCode::regression;
     case BisectEnd::several:
-      reports::print("\nthe first bad commit is one of these, which cannot be told apart:\n");
+      reports::print("\nthe first bad commit is one of these, which cannot be distinguished:\n");
       for (const auto& suspect : outcome.suspects) reports::print("  {} {}\n", suspect.commit, suspect.subject);
       return ExitCode::inconclusive;
     case BisectEnd::nothing_to_find:
@@ -33,7 +33,7 @@ ExitCode print_bisection_end(const BisectRequest& request, const BisectOutcome& 
     case BisectEnd::undecided:
       break;
   }
-  reports::print("\nwhether {} is slower than {} could not be decided: give more --pairs, or a quieter machine\n",
+  reports::print("\nwhether {} is slower than {} could not be decided: use more --pairs, or a quieter machine\n",
                  request.bad, request.good);
   return ExitCode::inconclusive;
 }
@@ -48,13 +48,13 @@ constexpr const char* kStepGroup = "Pairs of each step";
 }  // namespace
 
 void add_bisect(CLI::App& app, CommandContext& context) {
-  auto* command = app.add_subcommand("bisect", "Which commit between a good and a bad one made it slower");
+  auto* command = app.add_subcommand("bisect", "Finds the commit between a good and a bad one that made it slower");
   auto options = std::make_shared<BisectRequest>();
   command->add_option("GOOD", options->good, "revision that is fast enough")->required();
-  command->add_option("BAD", options->bad, "revision that is not, with GOOD among its first-parent ancestors")
+  command->add_option("BAD", options->bad, "revision that is too slow, with GOOD among its first-parent ancestors")
       ->required();
   add_matrix_options(*command, options->ab.matrix);
-  add_db_option(*command, options->ab.db, "database, made when absent");
+  add_db_option(*command, options->ab.db, "database; created if it does not exist");
   command->add_option("--metric", options->metric, "metric of the catalog that got worse")
       ->type_name("METRIC")
       ->check(metric_complaint)
@@ -68,8 +68,8 @@ void add_bisect(CLI::App& app, CommandContext& context) {
       "BAD is compared with GOOD first; the steps then run only the cells that regressed. A commit that cannot be "
       "built\n"
       "or decided is skipped.\n"
-      "Exit codes: 1 the first bad commit was found; 0 BAD is not worse than GOOD; 2 several commits cannot be told\n"
-      "apart, or BAD cannot be decided; 3 wrong input; 4 GOOD or BAD cannot be built, or cancelled.");
+      "Exit codes: 1 the first bad commit was found; 0 BAD is not worse than GOOD; 2 several commits cannot be\n"
+      "distinguished, or BAD cannot be decided; 3 wrong input; 4 GOOD or BAD cannot be built, or cancelled.");
   command->callback([options, &context] { context.exit_code = bisect(*options, context); });
 }
 

@@ -1,5 +1,5 @@
-// The subcommands. Each add_* declares one with its options and help; when it is the one chosen, its callback stores
-// the exit code in `context`.
+// The subcommands. Each add_* declares one with its options and help. If it is the chosen one, its callback stores the
+// exit code in `context`.
 #pragma once
 
 #include "harness/app/installation.h"

@@ -1,4 +1,4 @@
-// perfbench compare: the newest runs of each cell against a baseline, or two sides in pairs of fresh runs (--ab).
+// perfbench compare: compares the newest runs of each cell with a baseline, or two sides in pairs of new runs (--ab).
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
@@ -42,7 +42,7 @@ struct CompareOptions {
   bool format_given = false;
   LayoutOptions layout;
   AgainstRequest request;
-  std::vector<std::string> sides;  // --ab: two, or none
+  std::vector<std::string> sides;  // --ab: two sides, or empty
   AbOptions ab;
   bool gate = false;
 };
@@ -54,10 +54,10 @@ bool is_for_programs(reports::DocumentFormat format) {
 ExitCode compare_pairs(CompareOptions& options, const CommandContext& context) {
   options.ab.db = options.db;
   if (options.ab.matrix.file.empty()) throw InputError("[compare] --ab A B needs a matrix: compare --ab A B FILE");
-  const auto rule = options.ab.rule();  // throws for what cannot be meant
+  const auto rule = options.ab.rule();  // throws if it is invalid
   if (const auto fewest = pairs_lacking(rule); options.gate && fewest) {
     throw InputError(
-        fmt::format("[compare] --gate with --pairs {}: they cannot name a difference at p < {}, it takes {}",
+        fmt::format("[compare] --gate with --pairs {}: they cannot name a difference at p < {}, which takes {}",
                     options.ab.pairs, rule.alpha, *fewest));
   }
   auto a = named_side(options.sides[0], options.ab, context);
@@ -70,19 +70,19 @@ ExitCode compare_pairs(CompareOptions& options, const CommandContext& context) {
   b = ready_side(std::move(b), options.ab, context, interruption);
   auto outcome = compare_sides(a, b, options.ab, AbPurpose::compare, context, interruption);
   if (outcome.cancelled) {
-    reports::print(stderr, "cancelled{}\n", options.ab.detection ? "" : "; `--resume` goes on where it stopped");
+    reports::print(stderr, "cancelled{}\n", options.ab.detection ? "" : "; `--resume` continues it");
     return ExitCode::failure;
   }
   auto& report = outcome.report;
   if (options.gate) report.gate_refusals = gate_refusals(report.cells, rule);
-  // Where nobody said how: Markdown in a file or a pipe.
+  // By default, Markdown in a file or a pipe.
   const bool as_said = options.format_given || reports::is_terminal(stdout);
   print_document(reports::ab_document(report), as_said ? options.format : reports::DocumentFormat::markdown,
                  options.layout);
   return exit_code_of(overall(verdicts_of(report.cells)));
 }
 
-// Whether what is selected is a sweep of all cells of its matrix: what --only left out has not vanished.
+// Whether the selection is a sweep of all cells of its matrix: cells that --only left out have not vanished.
 bool is_whole(const Connection& db, const std::string& selection, const std::vector<CellRuns>& cells) {
   const auto selected = parse_selection(selection);
   if (!selected.subject.empty()) return false;
@@ -90,7 +90,7 @@ bool is_whole(const Connection& db, const std::string& selection, const std::vec
   return !is_of_a_part(db, cells.front().attempts.front().sweep_id);
 }
 
-// A database that cannot be written to is still one to compare with.
+// A comparison is still possible with a database that cannot be written.
 void record_judgement(const CompareOptions& options, const Connection& db, const std::vector<CellRuns>& cells,
                       const std::vector<CellComparison>& found, const std::optional<Baseline>& entry) {
   BaselineJudgement about{
@@ -99,16 +99,16 @@ void record_judgement(const CompareOptions& options, const Connection& db, const
   try {
     auto writer = open_database(options.db);
     add_judgement(writer, judgement_of(about, cells, found, options.request));
-    reports::print(stderr, "note: by what this was decided: perfbench show verdict:{}\n", about.judgement_id);
+    reports::print(stderr, "note: the basis of this verdict: perfbench show verdict:{}\n", about.judgement_id);
   } catch (const std::runtime_error& e) {
-    reports::print(stderr, "note: by what this was decided is not recorded: {}\n", e.what());
+    reports::print(stderr, "note: the basis of this verdict is not recorded: {}\n", e.what());
   }
 }
 
 ExitCode compare(CompareOptions& options, const CommandContext& context) {
   if (!options.sides.empty()) return compare_pairs(options, context);
   if (options.request.baseline.empty()) {
-    throw InputError("[compare] --baseline NAME or --ab A B FILE: against what?");
+    throw InputError("[compare] a baseline is missing: give --baseline NAME or --ab A B FILE");
   }
   const auto db = open_database(options.db, {.mode = OpenMode::read_only});
   const auto stored = stored_cells(db, options.selection);
@@ -128,7 +128,7 @@ ExitCode compare(CompareOptions& options, const CommandContext& context) {
   record_judgement(options, db, cells, found, entry);
   if (entry) {
     const auto refresh = refresh_after_improvement(found, *entry, options.selection);
-    // Beside what programs read and not in it: it is for a person.
+    // Not part of the output for programs, because it is for people.
     auto* out = is_for_programs(options.format) ? stderr : stdout;
     if (refresh) reports::print(out, "\n{}\n  {}\n", refresh->what, refresh->command);
   }
@@ -137,7 +137,7 @@ ExitCode compare(CompareOptions& options, const CommandContext& context) {
 
 constexpr const char* kAbGroup = "Two sides in pairs (--ab)";
 
-// An option that would do nothing is refused: those of the one way to compare beside the other.
+// Refuses options that would have no effect: those of one way to compare together with the other way.
 void keep_apart(CLI::App& command, const std::vector<CLI::Option*>& of_stored_runs, CLI::Option* ab) {
   for (auto* option : command.get_options()) {
     const bool stored = std::find(of_stored_runs.begin(), of_stored_runs.end(), option) != of_stored_runs.end();
@@ -153,7 +153,7 @@ void add_pair_options(CLI::App& command, CompareOptions& options) {
       command
           .add_option("--ab", options.sides,
                       "two sides to run: a git revision, a perfbench-engine or a folder with bin/perfbench-engine, "
-                      "set:KEY=VALUE,... , inject:FAULT (to see whether it is found), or current")
+                      "set:KEY=VALUE,... , inject:FAULT (to test whether it is found), or current")
           ->expected(2)
           ->allow_extra_args(false)
           ->type_name("A B")
@@ -163,13 +163,12 @@ void add_pair_options(CLI::App& command, CompareOptions& options) {
   add_matrix_options(command, options.ab.matrix, MatrixFile::optional);
   add_execution_options(command, options.ab.execution);
   add_ab_options(command, options.ab, kAbGroup);
-  command
-      .add_flag("--resume", options.ab.resume, "go on with the comparison of the same sides and cells that was cut off")
-      ->excludes(command.get_option("--detect"))  // whose plan would be another
+  command.add_flag("--resume", options.ab.resume, "continue the interrupted comparison of the same sides and cells")
+      ->excludes(command.get_option("--detect"))  // with --detect the plan would differ
       ->group(kAbGroup);
   command
       .add_flag("--gate", options.gate,
-                "say whether a gate passes; it is refused where a difference of the margin could have been missed")
+                "say whether a gate passes; it is refused if a difference of the margin could have been missed")
       ->group(kAbGroup);
   keep_apart(command, of_stored_runs, ab);
 }
@@ -178,7 +177,7 @@ void add_pair_options(CLI::App& command, CompareOptions& options) {
 
 void add_compare(CLI::App& app, CommandContext& context) {
   auto* command =
-      app.add_subcommand("compare", "The newest runs of each cell against a baseline, or two sides in pairs");
+      app.add_subcommand("compare", "Compares the newest runs of each cell with a baseline, or two sides in pairs");
   auto options = std::make_shared<CompareOptions>();
   add_db_option(*command, options->db, "database");
   command
@@ -188,7 +187,7 @@ void add_compare(CLI::App& app, CommandContext& context) {
       ->check(published_check(context));
   command
       ->add_option("--sweep", options->selection,
-                   "what is compared: latest, all, a sweep's id, run:ID, attempt:ID/N; behind them @SUBJECT")
+                   "runs to compare: latest, all, a sweep's id, run:ID, attempt:ID/N; add @SUBJECT to select a subject")
       ->check(selection_complaint)
       ->capture_default_str();
   command
@@ -198,7 +197,7 @@ void add_compare(CLI::App& app, CommandContext& context) {
       ->type_name("METRIC")
       ->check(metric_or_gate_complaint)
       ->capture_default_str();
-  add_enum_option(*command, "--definition", options->request.definition, "FLOPs that MFU counts");
+  add_enum_option(*command, "--definition", options->request.definition, "definition of the FLOPs for MFU");
   add_output_options(*command, options->format, reports::DocumentFormat::text, options->layout,
                      "text (for a terminal), markdown, csv, json, html or svg");
   add_pair_options(*command, *options);
@@ -213,13 +212,15 @@ void add_compare(CLI::App& app, CommandContext& context) {
       "  perfbench compare --ab current inject:slow:span=matmul,fraction=0.1 matrices/quickstart.yaml\n"
       "  perfbench compare --ab HEAD~1 HEAD matrices/quickstart.yaml --detect 2% --within 10m\n"
       "  perfbench compare --ab /opt/old /opt/new matrices/quickstart.yaml --only model=gpt-mini --format json\n"
-      "A verdict is given per cell, from whole process runs: REGRESSED, IMPROVED, SAME, INCONCLUSIVE, NOT_COMPARABLE.\n"
-      "Against stored runs of another session a speed is judged by how far sessions of the cell differ. The database\n"
-      "must know five others on this machine, of other days and over as long a time as the sides are apart: else it "
+      "A verdict is given for each cell, from whole process runs: REGRESSED, IMPROVED, SAME, INCONCLUSIVE, "
+      "NOT_COMPARABLE.\n"
+      "To judge speed against stored runs of another session, perfbench needs at least five other sessions of the "
+      "same\n"
+      "cell on this machine, on other days, that cover as many days as lie between the sides. Otherwise the verdict "
       "is\n"
-      "INCONCLUSIVE and says which --ab decides.\n"
-      "A cell that diverged where the baseline did not is REGRESSED in every metric.\n"
-      "With --ab both sides run in fresh processes, in pairs of random order; spoiled pairs are discarded whole.\n"
+      "INCONCLUSIVE and names the --ab command that decides.\n"
+      "A cell that diverged now but not in the baseline is REGRESSED in every metric.\n"
+      "With --ab both sides run in new processes, in pairs of random order; spoiled pairs are discarded.\n"
       "Exit codes: 0 no regression; 1 a cell regressed; 2 a cell is inconclusive (a --gate is refused), or no cell is\n"
       "comparable; 3 wrong input, or no regression, but a row of the database cannot be read; 4 a revision cannot be "
       "built, or the comparison was cancelled.");

@@ -1,4 +1,5 @@
-// perfbench completion and perfbench man: what a shell and man(1) need, out of the declarations of all commands.
+// perfbench completion and perfbench man: scripts for shells and pages for man(1), from the declarations of all
+// commands.
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
@@ -24,7 +25,7 @@ namespace perfbench::harness {
 namespace {
 
 struct ManOptions {
-  std::vector<std::string> words;  // of the command; none: perfbench itself
+  std::vector<std::string> words;  // of the command; empty: perfbench itself
   std::filesystem::path output;    // empty: print one
 };
 
@@ -42,7 +43,7 @@ void write_pages(const CLI::App& root, const std::filesystem::path& folder) {
 }  // namespace
 
 void add_completion(CLI::App& app, CommandContext& /*context*/) {
-  auto* command = app.add_subcommand("completion", "A script that completes perfbench's words in a shell");
+  auto* command = app.add_subcommand("completion", "A script for the completion of perfbench's words in a shell");
   auto shell = std::make_shared<Shell>(Shell::bash);
   add_enum_option(*command, "SHELL", *shell, "the shell that reads it")->default_str("")->required();
   command->footer(
@@ -51,22 +52,21 @@ void add_completion(CLI::App& app, CommandContext& /*context*/) {
       "  perfbench completion bash > ~/.local/share/bash-completion/completions/perfbench\n"
       "  perfbench completion zsh > ~/.zfunc/_perfbench\n"
       "  perfbench completion fish > ~/.config/fish/completions/perfbench.fish\n"
-      "Exit codes: 0 printed; 3 no such shell.");
+      "Exit codes: 0 success; 3 no such shell.");
   command->callback([shell, &app] { reports::print_text(stdout, completion_script(app, *shell)); });
 }
 
 void add_man(CLI::App& app, CommandContext& /*context*/) {
   auto* command = app.add_subcommand("man", "The manual page of perfbench, or of one of its commands");
   auto options = std::make_shared<ManOptions>();
-  auto* words = command->add_option("COMMAND", options->words, "words of the command; perfbench itself unless given");
-  add_path(*command, "--output", options->output, PathIs::folder, "folder that gets every page as a file")
-      ->excludes(words);
+  auto* words = command->add_option("COMMAND", options->words, "words of the command; default: perfbench itself");
+  add_path(*command, "--output", options->output, PathIs::folder, "folder for files with all pages")->excludes(words);
   command->footer(
       "Examples:\n"
       "  perfbench man | man -l -\n"
       "  perfbench man alerts list > perfbench-alerts-list.1\n"
       "  perfbench man --output ~/.local/share/man/man1\n"
-      "Exit codes: 0 printed or written; 3 no such command; 4 the pages cannot be written.");
+      "Exit codes: 0 success; 3 no such command; 4 the pages cannot be written.");
   command->callback([options, &app] {
     if (!options->output.empty()) return write_pages(app, options->output);
     reports::print_text(stdout, page_of(named_command(app, options->words, "man")));

@@ -1,4 +1,4 @@
-// perfbench data: makes data sets for runs with data.kind flat_tokens or instruction, and says what one holds.
+// perfbench data: makes and describes data sets for runs with data.kind flat_tokens or instruction.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
@@ -26,11 +26,11 @@ struct PrepareOptions {
   std::vector<std::filesystem::path> paths;
 };
 
-// Every few seconds how far it is: a tokenizer reads a few megabytes a second.
+// Shows the progress every few seconds: a tokenizer reads a few megabytes a second.
 class PreparationProgress {
  public:
   explicit PreparationProgress(const std::vector<std::filesystem::path>& files) {
-    std::error_code unknown;  // the reading says what is wrong with a file
+    std::error_code unknown;  // errors are reported when the file is read
     for (const auto& file : files) {
       const auto size = std::filesystem::file_size(file, unknown);
       if (!unknown) all_bytes_ += static_cast<double>(size);
@@ -99,24 +99,24 @@ ExitCode show_prepared(const std::filesystem::path& dataset) {
 }
 
 void add_prepare(CLI::App& data, CommandContext& context) {
-  auto* command =
-      data.add_subcommand("prepare", "A data set from text: each file a document, or each line of a JSON lines file");
+  auto* command = data.add_subcommand(
+      "prepare", "Makes a data set from text: each file is a document, or each line of a JSON lines file");
   auto options = std::make_shared<PrepareOptions>();
-  add_path(*command, "--out", options->request.out, PathIs::folder, "folder of the data set, must not exist")
+  add_path(*command, "--out", options->request.out, PathIs::folder, "folder of the data set; it must not exist")
       ->required();
   add_number(*command, "--validation-fraction", options->request.validation_fraction, Bounds<double>{0, 1.0},
-             "share of the documents to hold out (of lambada and boolq all are for validation)")
+             "share of the documents for validation (for lambada and boolq, all are for validation)")
       ->capture_default_str();
   add_enum_option(
       *command, "--format", options->request.format,
-      "text: each file; jsonl: each line, {\"text\": TEXT} or {\"prompt\": P, \"completion\": C}, where P "
-      "and C are both texts or both lists of ids; lambada, boolq: lines of those data sets, to evaluate on");
+      "text: each file; jsonl: each line, {\"text\": TEXT} or {\"prompt\": P, \"completion\": C}, where P and C are "
+      "both texts or both lists of ids; lambada, boolq: lines of those data sets, for evaluation");
   add_path(*command, "--tokenizer", options->request.tokenizer, PathIs::file,
-           "a model of SentencePiece; without it each byte is a token");
+           "a SentencePiece model; without it each byte is a token");
   const auto take_debian = [options](const std::string&) { options->corpus = Corpus::debian; };
   add_name_option(*command, "--corpus", {"debian"}, take_debian,
-                  "text that this system carries: licences and copyright files");
-  add_path(*command, "PATH", options->paths, PathIs::either, "text files, and folders of them");
+                  "text that is installed on this system: licences and copyright files");
+  add_path(*command, "PATH", options->paths, PathIs::either, "text files, and folders with text files");
   command->footer(
       "Examples:\n"
       "  perfbench data prepare --corpus debian --out text\n"
@@ -126,12 +126,11 @@ void add_prepare(CLI::App& data, CommandContext& context) {
 }
 
 void add_data_show(CLI::App& data, CommandContext& context) {
-  auto* command = data.add_subcommand("show", "What a data set holds");
+  auto* command = data.add_subcommand("show", "Describes a data set");
   auto dataset = std::make_shared<std::filesystem::path>();
   add_path(*command, "DIR", *dataset, PathIs::folder, "folder of the data set")->required();
   command->footer(
-      "Examples:\n  perfbench data show text\n"
-      "Exit codes: 0 shown; 3 there is no data set, or a damaged one.");
+      "Examples:\n  perfbench data show text\nExit codes: 0 success; 3 there is no data set, or it is damaged.");
   command->callback([dataset, &context] { context.exit_code = show_prepared(*dataset); });
 }
 
@@ -148,7 +147,7 @@ void add_data(CLI::App& app, CommandContext& context) {
       "  perfbench data prepare --out answers --format jsonl --tokenizer llama.model answers.jsonl\n"
       "  perfbench data prepare --out lambada --format lambada --tokenizer llama.model lambada_test.jsonl\n"
       "  perfbench data show text\n"
-      "Exit codes: 0 done; 3 wrong input; 4 the data set cannot be written.");
+      "Exit codes: 0 success; 3 wrong input; 4 the data set cannot be written.");
   add_prepare(*command, context);
   add_data_show(*command, context);
 }

@@ -42,12 +42,14 @@ void add_diff(CLI::App& app, CommandContext& context) {
   add_output_options(*command, options->format, reports::DocumentFormat::text, options->layout,
                      "text, markdown, csv, json, html or svg");
   command->footer(
-      "Shows what differs; it gives no verdict: two runs decide nothing about speed. That is `perfbench compare`, of\n"
-      "sweeps and baselines, or `perfbench compare --ab`, in pairs.\n"
+      "Shows the differences without a verdict: two runs decide nothing about speed. Use `perfbench compare` for "
+      "sweeps\n"
+      "and baselines, or `perfbench compare --ab` for pairs.\n"
       "Example:\n"
       "  perfbench diff before-fix latest\n"
-      "Exit codes: 0 printed, whatever differs; 3 no such run, or printed without a row that cannot be read, which is\n"
-      "named.");
+      "Exit codes: 0 success, with or without differences; 3 no such run, or success without a row that cannot be "
+      "read,\n"
+      "which is named.");
   command->callback([options, &context] { context.exit_code = diff(*options, context); });
 }
 

@@ -29,13 +29,15 @@ ExitCode doctor(const DoctorOptions& options, const CommandContext& context) {
 
 void add_doctor(CLI::App& app, CommandContext& context) {
   auto* command =
-      app.add_subcommand("doctor", "What on this machine would spoil a measurement, and what to do about it");
+      app.add_subcommand("doctor", "Finds what would spoil a measurement on this machine, and names the remedy");
   auto options = std::make_shared<DoctorOptions>();
   add_output_options(*command, options->format, TableFormat::text, options->layout,
                      "text, markdown, csv, json or html");
   command->footer(
-      "Examples:\n  perfbench doctor\n  perfbench doctor --format json\n"
-      "Exit codes: 0 everything can run (warnings included); 4 something cannot.");
+      "Examples:\n"
+      "  perfbench doctor\n"
+      "  perfbench doctor --format json\n"
+      "Exit codes: 0 everything can run (perhaps with warnings); 4 something cannot.");
   command->callback([options, &context] { context.exit_code = doctor(*options, context); });
 }
 

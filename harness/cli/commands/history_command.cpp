@@ -35,8 +35,8 @@ ExitCode history(const HistoryOptions& options) {
   if (result.series.empty()) {
     tell_left_out(db, ExitCode::usage);
     throw InputError("[history] " + db.path().string() + " has no finished run with " + options.query.metric +
-                     " in a night, of a cell that fits '" + options.query.series +
-                     "' (MATRIX/CELL); `perfbench nightly` makes nights, a sweep by hand is none");
+                     " in a night, for a cell that matches '" + options.query.series +
+                     "' (MATRIX/CELL); `perfbench nightly` makes nights, and a sweep by hand does not count as one");
   }
   for (const auto& night : result.future) reports::print(stderr, "note: {}\n", future_night_text(night));
   print_document(reports::history_document(shown), options.format, options.layout);
@@ -52,13 +52,13 @@ void add_history(CLI::App& app, CommandContext& context) {
   auto* command = app.add_subcommand("history", "The nights of each series, screened for shifts");
   auto options = std::make_shared<HistoryOptions>();
   add_db_option(*command, options->db, "database");
-  command->add_option("--series", options->query.series, "which: a pattern with * over MATRIX/CELL")
+  command->add_option("--series", options->query.series, "the series to show: a pattern with * over MATRIX/CELL")
       ->capture_default_str();
   command->add_option("--metric", options->query.metric, "metric of the catalog")
       ->type_name("METRIC")
       ->check(metric_complaint)
       ->capture_default_str();
-  add_number(*command, "--nights", options->query.nights, kNightsRead, "how many of the newest nights are read")
+  add_number(*command, "--nights", options->query.nights, kNightsRead, "number of the newest nights to read")
       ->capture_default_str();
   add_output_options(*command, options->format, reports::DocumentFormat::markdown, options->layout,
                      "text, markdown, csv (a line for each series) or json (with every night)");
@@ -66,16 +66,15 @@ void add_history(CLI::App& app, CommandContext& context) {
       "Examples:\n"
       "  perfbench history --db perf.db\n"
       "  perfbench history --series 'nightly/*fsdp=2*' --metric peak_memory_bytes\n"
-      "A night is one sweep of `perfbench nightly`; its value is the median over its runs, on the log scale. Its "
-      "control (a\n"
-      "fixed engine, run every night) is subtracted from times and rates. Other facts of the machine begin a segment "
-      "of its "
-      "own.\n"
-      "A shift is a reason to compare (`perfbench compare --ab`), not a verdict. One that an alert names is known: the "
+      "A night is one sweep of `perfbench nightly`; its value is the median over its runs, on the log scale. Times and "
+      "rates\n"
+      "are corrected by the control (a fixed engine that runs every night). If the facts of the machine change, a new "
+      "segment begins.\n"
+      "A shift is a reason to compare (`perfbench compare --ab`), not a verdict. A shift with an alert is known: the "
       "nights\n"
-      "before it are moved to the level since, and what is found is new.\n"
-      "Exit codes: 0 nothing found; 1 a cell vanished or diverged; 2 a series shifted, to be confirmed, or has a live\n"
-      "alert; 3 nothing found, but a row of the database cannot be read and was left out.");
+      "before it are moved to the present level, and findings are new ones.\n"
+      "Exit codes: 0 no findings; 1 a cell vanished or diverged; 2 a series shifted, to be confirmed, or has a live\n"
+      "alert; 3 no findings, but a row of the database cannot be read and was left out.");
   command->callback([options, &context] { context.exit_code = history(*options); });
 }
 

@@ -1,4 +1,4 @@
-// perfbench ingest: run directories into a database.
+// perfbench ingest: stores run directories in a database.
 #include <CLI/CLI.hpp>
 #include <memory>
 
@@ -24,7 +24,7 @@ void print_report(const std::filesystem::path& folder, const IngestReport& repor
   if (report.lost_step_lines > 0) reports::print(", {} step lines were cut off", report.lost_step_lines);
   reports::print("\n");
   for (const auto& problem : report.trace_problems) {
-    reports::print(stderr, "{} (taken in without its trace)\n", problem);
+    reports::print(stderr, "{} (stored without its trace)\n", problem);
   }
   for (const auto& damaged : report.damaged) reports::print(stderr, "{}\n", damaged);
   for (const auto& problem : report.problems) reports::print(stderr, "{}\n", problem);
@@ -44,16 +44,18 @@ ExitCode ingest(const IngestOptions& options) {
 }  // namespace
 
 void add_ingest(CLI::App& app, CommandContext& context) {
-  auto* command = app.add_subcommand("ingest", "Run directories into a database; what is there is left alone");
+  auto* command =
+      app.add_subcommand("ingest", "Stores run directories in a database; known attempts are left unchanged");
   auto options = std::make_shared<IngestOptions>();
-  add_db_option(*command, options->db, "database, made if it does not exist");
+  add_db_option(*command, options->db, "database; created if it does not exist");
   add_path(*command, "DIR", options->folders, PathIs::folder, "folders of runs, searched to any depth")->required();
   command->footer(
-      "Example:\n  perfbench ingest perf.runs --db rebuilt.db\n"
-      "Files that a crash or a full disk left damaged are left out, and their attempt's reason names them.\n"
-      "Exit codes: 0 all taken in; 3 some folder is broken: its attempt is taken in as crashed, or, where its "
+      "Example:\n"
+      "  perfbench ingest perf.runs --db rebuilt.db\n"
+      "Files that a crash or a full disk damaged are left out, and the reason of their attempt names them.\n"
+      "Exit codes: 0 everything was stored; 3 some folder is broken: its attempt is stored as crashed, or, if its "
       "run.json\n"
-      "or attempt.json is damaged, not at all (the others are taken in all the same).");
+      "or attempt.json is damaged, not at all (the others are stored anyway).");
   command->callback([options, &context] { context.exit_code = ingest(*options); });
 }
 

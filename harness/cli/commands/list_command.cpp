@@ -1,4 +1,4 @@
-// perfbench list: what a database holds, and what perfbench knows without one.
+// perfbench list: the contents of a database, and lists that need none.
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
@@ -40,7 +40,7 @@ struct ListOptions {
   LayoutOptions layout;
 };
 
-// Of a database.
+// Lists from a database.
 reports::Document stored_list(const Connection& db, const ListOptions& options) {
   switch (options.what) {
     case Listed::sweeps:
@@ -55,7 +55,7 @@ reports::Document stored_list(const Connection& db, const ListOptions& options) 
   return reports::list_runs(db, options.query);
 }
 
-// Of the data files; nothing where a database is asked.
+// Lists from the data files; nullopt if the list needs a database.
 std::optional<reports::Document> known_list(const ListOptions& options, const CommandContext& context) {
   switch (options.what) {
     case Listed::metrics:
@@ -89,15 +89,15 @@ ExitCode list_things(const ListOptions& options, const CommandContext& context) 
 }  // namespace
 
 void add_list(CLI::App& app, CommandContext& context) {
-  auto* command = app.add_subcommand("list", "Runs, sweeps and what else there is, newest first");
+  auto* command = app.add_subcommand("list", "Runs, sweeps and other things, newest first");
   auto options = std::make_shared<ListOptions>();
   add_enum_option(*command, "WHAT", options->what,
                   "runs, sweeps, baselines or tags of the database; models, hardware, metrics or published rows");
   add_db_option(*command, options->db, "database");
   command
       ->add_option("--where", options->query.where,
-                   "KEY=PATTERN, * globs: of a column by its name in --format csv, of runs also of an axis; may be "
-                   "repeated, and all have to hold")
+                   "KEY=PATTERN, * globs: the key is a column as in --format csv, for runs also an axis; may be "
+                   "repeated, all conditions must be met")
       ->type_name("KEY=PATTERN")
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
@@ -105,13 +105,13 @@ void add_list(CLI::App& app, CommandContext& context) {
   add_output_options(*command, options->format, reports::DocumentFormat::text, options->layout,
                      "text, markdown, csv, json, html or svg");
   command->footer(
-      "A row of runs is a run in a sweep: its state is ok if any of its attempts is, its step time their median.\n"
+      "A row of runs is a run in a sweep: its state is ok if any of its attempts is, its step time is their median.\n"
       "Examples:\n"
       "  perfbench list --db perf.db\n"
       "  perfbench list --where model=gpt-mini --where 'started_utc=2026-11-*' --limit 10\n"
       "  perfbench list sweeps --where kind=night --format csv\n"
       "  perfbench list published --where 'model=*7B*'\n"
-      "Exit codes: 0 printed; 3 wrong input, or printed without a row that cannot be read, which is named.");
+      "Exit codes: 0 success; 3 wrong input, or success without a row that cannot be read, which is named.");
   command->callback([options, &context] { context.exit_code = list_things(*options, context); });
 }
 

@@ -42,10 +42,10 @@ namespace {
 struct NightlyOptions {
   NightOptions night;
   HistoryFrom history = HistoryFrom::store;
-  std::string fault = "slow:span=matmul,fraction=1";  // of a demonstration
+  std::string fault = "slow:span=matmul,fraction=1";  // for a demonstration
   reports::DocumentFormat format = reports::DocumentFormat::text;
   LayoutOptions layout;
-  fs::path markdown;  // empty: standard output alone
+  fs::path markdown;  // empty: only standard output
   fs::path junit;
   bool github = false;
   bool no_confirm = false;
@@ -53,13 +53,13 @@ struct NightlyOptions {
   bool ignore_alerts = false;
 };
 
-// Where GitHub Actions shows a job's own words. Others' steps may have written to it, too.
+// The place where GitHub Actions shows a job's summary. Other steps may have written to it, too.
 void append_step_summary(const std::string& markdown) {
   const char* const file = std::getenv("GITHUB_STEP_SUMMARY");
   if (file == nullptr || *file == '\0') return;
   std::ofstream out(file, std::ios::app);
   out << markdown << "\n";
-  if (!out.flush()) reports::print(stderr, "warning: GITHUB_STEP_SUMMARY {}: it cannot be written to\n", file);
+  if (!out.flush()) reports::print(stderr, "warning: GITHUB_STEP_SUMMARY {}: cannot write to it\n", file);
 }
 
 void publish_night(const NightlyOptions& options, const NightReport& report) {
@@ -76,13 +76,13 @@ void publish_night(const NightlyOptions& options, const NightReport& report) {
   if (!options.junit.empty()) write_output(options.junit, reports::to_junit(checks));
 }
 
-// What would otherwise be found out in the morning.
+// Checks now what would otherwise fail in the morning.
 void check_files(const NightlyOptions& options) {
   const auto& night = options.night;
   require_writable_file("[nightly] --db", night.ab.db);
   if (fs::exists(night.ab.db) && access(night.ab.db.c_str(), W_OK) != 0) {
     throw InputError(
-        fmt::format("[nightly] --db {}: it is read-only; make it writable, or name another", night.ab.db.string()));
+        fmt::format("[nightly] --db {}: it is read-only; make it writable, or name another one", night.ab.db.string()));
   }
   require_writable_folder("[nightly] --runs", night.runs_folder());
   require_writable_folder("[nightly] --engines", night.archive_folder());
@@ -92,7 +92,7 @@ void check_files(const NightlyOptions& options) {
   if (!options.junit.empty()) require_writable_file("[nightly] --junit", options.junit);
   if (night.control.empty()) return;
   if (!fs::is_regular_file(night.control) || access(night.control.c_str(), X_OK) != 0) {
-    throw InputError(fmt::format("[nightly] --control {}: it is no executable file; name a perfbench-engine",
+    throw InputError(fmt::format("[nightly] --control {}: it is not an executable file; name a perfbench-engine",
                                  night.control.string()));
   }
 }
@@ -106,7 +106,7 @@ std::unique_ptr<Night> make_night(const NightlyOptions& options, const Installat
 }
 
 ExitCode nightly(NightlyOptions& options, const CommandContext& context) {
-  const auto target = webhook_from_environment();  // a wrong address is better said now than in the morning
+  const auto target = webhook_from_environment();  // a wrong address should be reported now, not in the morning
   check_files(options);
   options.night.confirm = !options.no_confirm;
   options.night.run_control = !options.no_control;
@@ -121,7 +121,7 @@ ExitCode nightly(NightlyOptions& options, const CommandContext& context) {
     night.check_for_creep();
   }
   if (night.cancelled()) {
-    reports::print(stderr, "cancelled; what was measured is in {}\n", options.night.ab.db.string());
+    reports::print(stderr, "cancelled; measurements so far are in {}\n", options.night.ab.db.string());
     return ExitCode::failure;
   }
   night.raise_alerts(reports::webhook_body);
@@ -136,24 +136,23 @@ void add_night_options(CLI::App& command, NightlyOptions& options) {
   add_number(command, "--repeats", night.repeats, Bounds<std::int64_t>{1, kMostRepeats},
              "attempts of every cell, instead of the matrix's");
   add_path(command, "--engines", night.archive, PathIs::folder,
-           "folder where each night's engine is kept; beside the database unless given");
+           "folder in which each night's engine is kept; default: beside the database");
   add_path(command, "--control", night.control, PathIs::file,
            "engine that runs every night from now on and shows the machine's own drift, and with which tonight's is "
-           "compared once a month; unless given the one that did so far, at first tonight's");
+           "compared once a month; default: the present one, at first tonight's");
   command.add_flag("--no-control", options.no_control, "do not run the control");
-  command.add_flag("--no-confirm", options.no_confirm, "do not run pairs: what the screen finds stays unconfirmed");
+  command.add_flag("--no-confirm", options.no_confirm, "do not run pairs: findings of the screen stay unconfirmed");
   command.add_flag("--ignore-alerts", options.ignore_alerts,
-                   "live alerts of nights before are listed, and change neither verdict nor exit code");
-  add_enum_option(
-      command, "--history-from", options.history,
-      "simulated: a demonstration in a database of its own, with made-up nights, one planted regression and an engine "
-      "whose clock is its own work: it takes a minute, whatever else runs");
+                   "list live alerts of previous nights, but leave them out of verdict and exit code");
+  add_enum_option(command, "--history-from", options.history,
+                  "simulated: a demonstration in a separate database, with simulated nights, one planted regression "
+                  "and simulated time: it takes a minute, whatever else runs");
   command.add_option("--plant", options.fault, "the regression of the demonstration")->capture_default_str();
   add_output_options(command, options.format, reports::DocumentFormat::markdown, options.layout,
                      "text (for a terminal), markdown, csv, json (of the tables), html or svg");
-  add_path(command, "--markdown", options.markdown, PathIs::file, "file that gets the report as Markdown too");
+  add_path(command, "--markdown", options.markdown, PathIs::file, "also write the report as Markdown to this file");
   add_path(command, "--junit", options.junit, PathIs::file,
-           "file that gets it as JUnit XML, a test case for each cell");
+           "write the report as JUnit XML to this file, a test case for each cell");
   command.add_flag("--github", options.github,
                    "print annotations for GitHub Actions, and append the report to the job's summary");
 }
@@ -166,26 +165,26 @@ void add_nightly(CLI::App& app, CommandContext& context) {
   auto& ab = options->night.ab;
   ab.pairs = 8;
   ab.detection_judges = DetectionJudges::everything;
-  ab.discards_per_pair = 3;  // an unquiet machine costs time; an alert that nobody could confirm costs a night
+  ab.discards_per_pair = 3;  // a noisy machine costs time, but an alert that could not be confirmed costs a night
   add_matrix_options(*command, ab.matrix);
-  add_db_option(*command, ab.db, "database, made when absent; keep it from night to night");
+  add_db_option(*command, ab.db, "database; created if it does not exist; keep it from night to night");
   add_night_options(*command, *options);
   add_execution_options(*command, ab.execution);
   add_ab_options(*command, ab, "Pairs that confirm a finding");
   command->footer(
-      "Runs the matrix and a control, screens every cell's speed, memory, start-up and loss against the nights "
-      "before,\n"
-      "and confirms what shifted the same night: pairs of the last good night's engine and tonight's. What they "
-      "confirm\n"
-      "becomes an alert (perfbench alerts), with the largest causes; alerts go to PERFBENCH_WEBHOOK_URL where it is "
-      "set.\n"
-      "A cell with too few nights on this class of machine is compared in such pairs without a shift.\n"
-      "Once a month all cells are paired with the control's engine as well, or with the engine of their newest\n"
-      "improvement, which shows a creep that no night does.\n"
+      "Runs the matrix and a control, and screens every cell's speed, memory, start-up and loss with the previous "
+      "nights.\n"
+      "Confirms shifts in the same night: pairs of the last good night's engine and tonight's. Confirmed shifts "
+      "become\n"
+      "alerts (perfbench alerts) with the largest causes; alerts go to PERFBENCH_WEBHOOK_URL if it is set.\n"
+      "A cell with too few nights on this class of machine is compared in such pairs even without a shift.\n"
+      "Once a month all cells are also paired with the control's engine, or with the engine of their newest\n"
+      "improvement, which shows a creep that no single night does.\n"
       "Examples:\n"
       "  perfbench nightly matrices/llama.yaml --db nightly.db --junit nightly.xml --markdown nightly.md\n"
       "  perfbench nightly matrices/quickstart.yaml --db n.db --history-from simulated\n"
-      "An alert stays live until somebody closes it (perfbench alerts). While one of this matrix is open the exit\n"
+      "An alert stays live until somebody closes it (perfbench alerts). While an alert of this matrix is open the "
+      "exit\n"
       "code is 1, while one is acknowledged 2, whatever tonight shows; --ignore-alerts leaves them out of it.\n"
       "Exit codes: 0 nothing got worse; 1 a confirmed regression, or a cell that vanished or diverged, tonight or in\n"
       "an open alert; 2 an acknowledged alert, a shift that could be neither confirmed nor refuted, a change of the\n"

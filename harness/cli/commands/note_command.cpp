@@ -1,4 +1,4 @@
-// perfbench note: what is to be known of a run.
+// perfbench note: adds a note to a run.
 #include <CLI/CLI.hpp>
 #include <memory>
 
@@ -37,17 +37,17 @@ ExitCode write_note(const NoteOptions& options) {
 }  // namespace
 
 void add_note(CLI::App& app, CommandContext& context) {
-  auto* command = app.add_subcommand("note", "Writes down what is to be known of a run; `perfbench show` has it");
+  auto* command = app.add_subcommand("note", "Adds a note to a run, which `perfbench show` prints");
   auto options = std::make_shared<NoteOptions>();
   command->add_option("RUN", options->run, kRunNameHelp)->type_name(kRunNameType)->required();
   command->add_option("TEXT", options->text, "the note")->required();
   add_author_option(*command, options->author);
   add_db_option(*command, options->db, "database");
   command->footer(
-      "Notes are added and never changed. What has one, `perfbench prune` keeps.\n"
+      "Notes are added and never changed. `perfbench prune` keeps runs with notes.\n"
       "Example:\n"
       "  perfbench note latest 'the fan was broken that night'\n"
-      "Exit codes: 0 done; 3 no such run.");
+      "Exit codes: 0 success; 3 no such run.");
   command->callback([options, &context] { context.exit_code = write_note(*options); });
 }
 

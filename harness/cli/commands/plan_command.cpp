@@ -1,4 +1,4 @@
-// perfbench plan: what every cell of a matrix would take, without running it.
+// perfbench plan: the needs of every cell of a matrix, without running it.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
@@ -27,14 +27,14 @@ struct PlanOptions {
   std::string explain;
 };
 
-// The id of a cell for whose run the plan chooses kept weights.
+// Whether the id belongs to a cell's run with kept weights, which the plan chooses.
 bool is_run_with_kept_weights(Cell cell, const std::string& start_of_id) {
   if (!may_keep_bf16_weights(cell)) return false;
   keep_bf16_weights(cell);
   return cell.run_id.starts_with(start_of_id);
 }
 
-// By its label, or by the beginning of its run id.
+// Finds a cell by its label, or by the start of its run id.
 Cell find_cell(const std::vector<Cell>& cells, const std::string& wanted) {
   constexpr std::size_t kShortestId = 4;
   for (const auto& cell : cells) {
@@ -63,7 +63,7 @@ void print_plan(const PlanOptions& options, const std::string& matrix, const std
   if (options.layout.output.empty()) {
     return write_to([](std::string_view part) { reports::print_text(stdout, part); });
   }
-  write_output(options.layout.output, write_to);  // never one text
+  write_output(options.layout.output, write_to);  // never in one piece
 }
 
 ExitCode explain(const PlanOptions& options, const Cell& cell, const PlanRequest& request) {
@@ -93,7 +93,7 @@ void add_plan(CLI::App& app, CommandContext& context) {
   add_output_options(*command, options->format, TableFormat::text, options->layout,
                      "text, markdown, csv, json, html or svg");
   command->add_option("--explain,--details", options->explain,
-                      "one cell, by label or run id: what its memory is made of, and what would fit instead");
+                      "one cell, by label or run id: its memory in detail, and alternatives that would fit");
   command->footer(
       "Examples:\n"
       "  perfbench plan matrices/llama.yaml\n"
@@ -101,7 +101,7 @@ void add_plan(CLI::App& app, CommandContext& context) {
       "  perfbench plan matrices/quickstart.yaml --explain 'model=gpt-mini attention=flash remat=none'\n"
       "  perfbench plan matrices/seqax.yaml --format csv --output plan.csv\n"
       "  perfbench plan matrices/quickstart.yaml --format svg --chart memory --output memory.svg\n"
-      "Exit codes: 0, also with infeasible cells; 3 input error; 4 a cell could not be counted.");
+      "Exit codes: 0 success, also with infeasible cells; 3 input error; 4 a cell could not be counted.");
   command->callback([options, &context] { context.exit_code = plan(*options, context); });
 }
 

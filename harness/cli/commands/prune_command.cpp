@@ -42,7 +42,7 @@ std::string_view reason_text(KeptFor reason) {
     case KeptFor::note:
       return "with a note";
     case KeptFor::history:
-      return "of a night that the screen looks back on";
+      return "of a night that the screen uses";
     case KeptFor::recent:
       return "within --keep-days";
     case KeptFor::newest:
@@ -50,7 +50,7 @@ std::string_view reason_text(KeptFor reason) {
     case KeptFor::no_sweep:
       break;
   }
-  return "outside a sweep, which --keep-sweeps says nothing of";
+  return "outside a sweep, so --keep-sweeps does not apply";
 }
 
 void print_result(const PruneResult& result, const PruneOptions& options) {
@@ -63,9 +63,9 @@ void print_result(const PruneResult& result, const PruneOptions& options) {
   reports::print("\n");
   for (const auto& [reason, attempts] : result.kept) reports::print("kept: {} {}\n", attempts, reason_text(reason));
   for (const auto& problem : result.problems) reports::print(stderr, "[prune] {}\n", problem);
-  if (!options.yes && result.attempts > 0) reports::print("Nothing was deleted; --yes does it.\n");
+  if (!options.yes && result.attempts > 0) reports::print("Nothing was deleted; use --yes to delete.\n");
   if (options.yes && !options.evidence && result.attempts > 0) {
-    reports::print("Run directories were left alone: `perfbench ingest` brings what they hold back.\n");
+    reports::print("Run directories were kept: `perfbench ingest` restores their attempts.\n");
   }
 }
 
@@ -83,32 +83,32 @@ ExitCode prune_database(const PruneOptions& options) {
 }  // namespace
 
 void add_prune(CLI::App& app, CommandContext& context) {
-  auto* command = app.add_subcommand("prune", "Deletes attempts that nothing needs; without --yes it only says which");
+  auto* command = app.add_subcommand("prune", "Deletes attempts that nothing needs; without --yes only lists them");
   auto options = std::make_shared<PruneOptions>();
   add_db_option(*command, options->db, "database");
   add_number(*command, "--keep-sweeps", options->rule.keep_sweeps, kSweepsKept,
-             "keep the newest so many sweeps of each matrix; of its controls, comparisons and reproductions as many");
+             "keep this many of the newest sweeps of each matrix; its controls, comparisons and reproductions are "
+             "counted separately");
   add_amount(
       *command, "--keep-days", duration_such_as("36h, 90d or 12w"), {.factor = kSecondsOfADay, .name = "days"},
       {.bounds = {0, kMostDaysKept * kSecondsOfADay}, .shown_bounds = "up to 36500d"},
       [options](double seconds) {
         options->rule.keep_days = static_cast<std::int64_t>(std::ceil(seconds / kSecondsOfADay));
       },
-      "keep what was started within so long, in whole days");
-  command->add_flag("--evidence", options->evidence, "the run directories of those attempts too");
+      "keep what was started within this time, in whole days");
+  command->add_flag("--evidence", options->evidence, "also delete the run directories of those attempts");
   add_path(*command, "--runs", options->runs, PathIs::folder,
-           "folder of the run directories; beside the database unless given");
+           "folder of the run directories; default: beside the database");
   command->add_flag("--yes", options->yes, "do it");
   command->footer(
-      "What either --keep names stays, and so does whatever a baseline, an alert, a comparison in pairs, a tag, a "
-      "note\n"
-      "or the history needs that the nightly screen looks back on. A run directory is removed only if its "
-      "attempt.json\n"
-      "is that of the very attempt; links are not followed.\n"
+      "Attempts that either --keep option names stay. So does everything that a baseline, an alert, a comparison in "
+      "pairs,\n"
+      "a tag, a note or the history of the nightly screen needs. A run directory is removed only if its attempt.json\n"
+      "belongs to exactly that attempt; links are not followed.\n"
       "Examples:\n"
       "  perfbench prune --keep-sweeps 20 --db perf.db\n"
       "  perfbench prune --keep-days 90 --evidence --yes --db perf.db\n"
-      "Exit codes: 0 done, or said; 3 wrong input; 4 something could not be removed.");
+      "Exit codes: 0 success; 3 wrong input; 4 something could not be removed.");
   command->callback([options, &context] { context.exit_code = prune_database(*options); });
 }
 

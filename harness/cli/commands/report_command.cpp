@@ -24,17 +24,16 @@ struct ReportOptions {
   reports::TableStyle style = reports::TableStyle::table;
 };
 
-// Who has swept several matrices into one database sees one of them.
+// A user who has swept several matrices into one database sees only one of them.
 void tell_other_matrices(const Connection& db) {
   const auto newest = newest_sweeps(db);
   if (newest.size() < 2) return;
   std::string others = newest[1].matrix;
   for (std::size_t i = 2; i < newest.size(); ++i) others += ", " + newest[i].matrix;
-  reports::print(
-      stderr,
-      "[report] this is the newest sweep, of {}; left out are those of: {}. --matrix NAME shows the newest of "
-      "one matrix, --matrix '*' of each\n",
-      newest.front().matrix, others);
+  reports::print(stderr,
+                 "[report] this is the newest sweep, of {}; left out are those of: {}. --matrix NAME shows the newest "
+                 "of one matrix, --matrix '*' of each\n",
+                 newest.front().matrix, others);
 }
 
 }  // namespace
@@ -43,16 +42,15 @@ void add_report(CLI::App& app, CommandContext& context) {
   auto* command = app.add_subcommand("report", "The runs of a database as a table");
   auto options = std::make_shared<ReportOptions>();
   add_db_option(*command, options->db, "database");
-  auto* sweep =
-      command
-          ->add_option("--sweep", options->query.selection,
-                       "latest (of whichever matrix), all, a sweep's id, run:ID or attempt:ID/N; behind them @SUBJECT: "
-                       "the attempts of one commit, engine, side or fault")
-          ->check(selection_complaint)
-          ->capture_default_str();
+  auto* sweep = command
+                    ->add_option("--sweep", options->query.selection,
+                                 "latest (of any matrix), all, a sweep's id, run:ID or attempt:ID/N; add @SUBJECT for "
+                                 "the attempts of one commit, engine, side or fault")
+                    ->check(selection_complaint)
+                    ->capture_default_str();
   command
       ->add_option("--matrix", options->query.matrices,
-                   "in place of --sweep: the newest sweep of a matrix by its name, * globs; may be repeated")
+                   "instead of --sweep: the newest sweep of a matrix by its name, * globs; may be repeated")
       ->type_name("NAME")
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
@@ -63,9 +61,10 @@ void add_report(CLI::App& app, CommandContext& context) {
       *command, "--style", options->style,
       "table, or a reference system's own columns: maxtext, pax (with estimated days), pax_moe, pax_tuning, axlearn, "
       "torchprime or seqax (Model Size | MFU)");
-  add_enum_option(*command, "--definition", options->query.definition, "FLOPs that MFU counts");
+  add_enum_option(*command, "--definition", options->query.definition, "definition of the FLOPs for MFU");
   command
-      ->add_option("--baseline", options->query.baseline, "adds the difference from it: see `perfbench compare --help`")
+      ->add_option("--baseline", options->query.baseline,
+                   "add the difference from this baseline: see `perfbench compare --help`")
       ->check(published_check(context));
   command->footer(
       "Examples:\n"
@@ -76,13 +75,15 @@ void add_report(CLI::App& app, CommandContext& context) {
       "  perfbench report --db perf.db --sweep all --format csv > all.csv\n"
       "  perfbench report --db perf.db --sweep all@a1b2c3d4      what one engine ran, by its commit\n"
       "  perfbench report --db perf.db --baseline main\n"
-      "What several engines ran is several rows, told apart by a column; runs with an injected fault are left out of\n"
+      "Runs of several engines are separate rows, distinguished by a column; runs with an injected fault are left out "
+      "of\n"
       "--sweep all, which says how to see them.\n"
-      "Step times are medians over n runs, which lie within the spread around it. Text says once above the table what\n"
-      "all of its rows share, and wraps what is wider than the terminal.\n"
-      "JSON holds names and reasons exactly; elsewhere control characters are written out, and text in CSV that a\n"
-      "spreadsheet would compute (=...) has an apostrophe in front.\n"
-      "Exit codes: 0 printed; 3 wrong input, or printed without a row that cannot be read, which is named.");
+      "Step times are medians over n runs; the spread shows how far the runs lie around them. On a terminal, values "
+      "that all\n"
+      "rows share are printed once above the table, and wide cells are wrapped.\n"
+      "JSON has names and reasons exactly; other formats escape control characters, and text in CSV that a\n"
+      "spreadsheet would evaluate (=...) has an apostrophe in front.\n"
+      "Exit codes: 0 success; 3 wrong input, or success without a row that cannot be read, which is named.");
   command->callback([options, &context] {
     const auto db = open_database(options->db, {.mode = OpenMode::read_only});
     print_document(reports::report_document(stored_tables(db, options->query, context), options->style),

@@ -1,4 +1,4 @@
-// perfbench reproduce: executes a recorded run once more and holds the two against each other.
+// perfbench reproduce: executes a recorded run once more and compares the two.
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
@@ -61,26 +61,27 @@ ExitCode reproduce(const ReproduceRequest& request, const CommandContext& contex
 }  // namespace
 
 void add_reproduce(CLI::App& app, CommandContext& context) {
-  auto* command = app.add_subcommand("reproduce", "Executes a recorded run once more: are its numbers the same?");
+  auto* command =
+      app.add_subcommand("reproduce", "Executes a recorded run once more, and checks whether its numbers repeat");
   auto options = std::make_shared<ReproduceRequest>();
   command
       ->add_option("RUN", options->recorded,
                    std::string("folder of an attempt, or of a run: its newest attempt; or ") + kRunNameHelp)
       ->type_name(kRunNameType)
       ->required();
-  add_path(*command, "--runs", options->runs, PathIs::folder,
+  add_path(*command, "folder of the new run directory; default: beside the recorded one", options->runs, PathIs::folder,
            "folder of the new run directory; beside the recorded one unless given");
   add_db_option(*command, options->db,
-                "database that takes the new attempt in, none unless given; names are looked for in it, or in perf.db");
+                "database for the new attempt, default: none; names are looked up in it, or in perf.db");
   add_execution_options(*command, options->execution);
   command->footer(
       "The same seed gives the same loss, gradient norm and peak memory, bit by bit, on the same build and number of\n"
-      "threads; facts of the environment that differ are listed. Faults that were injected into the run are injected\n"
-      "again. Times are shown, not judged: that is `compare`.\n"
+      "threads; differences in the environment are listed. Faults that were injected into the run are injected\n"
+      "again. Times are shown, not judged: use `compare` for that.\n"
       "Examples:\n"
       "  perfbench reproduce perf.runs/1f6c0d2ab3e94d57/001\n"
       "  perfbench reproduce before-fix --db perf.db\n"
-      "Exit codes: 0 reproduced; 1 not; 3 no such run; 4 cancelled, or not recorded.");
+      "Exit codes: 0 reproduced; 1 not reproduced; 3 no such run; 4 cancelled, or not recorded.");
   command->callback([options, &context] { context.exit_code = reproduce(*options, context); });
 }
 

@@ -1,4 +1,4 @@
-// perfbench schema: what the files of a run directory hold, for other programs to check.
+// perfbench schema: describes the files of a run directory, so that other programs can check them.
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <optional>
@@ -40,15 +40,15 @@ void print_schema(const std::optional<std::string>& name) {
 }  // namespace
 
 void add_schema(CLI::App& app, CommandContext&) {
-  auto* command = app.add_subcommand("schema", "What the files of a run directory hold, as JSON Schemas");
+  auto* command = app.add_subcommand("schema", "JSON Schemas of the files of a run directory");
   auto name = std::make_shared<std::optional<std::string>>();
   command->add_option("NAME", *name, "the schema to print; without it they are listed");
   command->footer(
       "Examples:\n"
       "  perfbench schema\n"
       "  perfbench schema steps > steps.schema.json\n"
-      "Of a file with lines (.jsonl) the schema is of one line. Draft 2020-12.\n"
-      "Exit codes: 0 printed; 3 there is no schema of that name.");
+      "For a file with lines (.jsonl) the schema describes one line. Draft 2020-12.\n"
+      "Exit codes: 0 success; 3 there is no schema with that name.");
   command->callback([name] { print_schema(*name); });
 }
 

@@ -1,4 +1,4 @@
-// perfbench selftest: the error rates of perfbench's own verdicts, measured.
+// perfbench selftest: measures the error rates of perfbench's own verdicts.
 #include <CLI/CLI.hpp>
 #include <memory>
 
@@ -44,15 +44,15 @@ ExitCode run(const SelftestOptions& options, const CommandContext& context) {
     reports::print("{} series in {}\n", count, options.series.string());
     return ExitCode::fine;
   }
-  auto db = open_database(options.real.ab.db);  // before the work: what cannot be kept is said at once
+  auto db = open_database(options.real.ab.db);  // reports at once if the results could not be stored
   const auto [results, cancelled] = measure(options, context);
   const auto code = cancelled ? ExitCode::failure : ExitCode::fine;
-  if (cancelled) reports::print(stderr, "cancelled; what follows is of the comparisons that were finished\n");
+  if (cancelled) reports::print(stderr, "cancelled; these are the results of the comparisons that were finished\n");
   store_selftest(db,
                  {.date_utc = utc_now(), .version = std::string(build_info::current().version), .seed = options.seed},
                  results);
   const auto* remark = options.real.trials > 0 ? ", on this machine"
-                       : options.quick         ? ", quick: wide intervals, for the goals run it at full size"
+                       : options.quick         ? ", quick: wide intervals; run it at full size for the goals"
                                                : "";
   const auto title =
       fmt::format("perfbench {} selftest, seed {}{}", build_info::current().version, options.seed, remark);
@@ -63,9 +63,9 @@ ExitCode run(const SelftestOptions& options, const CommandContext& context) {
 void add_real_options(CLI::App& command, RealTrials& real) {
   const char* group = "Real runs instead of simulated ones";
   auto* trials = add_number(command, "--real", real.trials, Bounds<std::size_t>{1, 10'000},
-                            "comparisons of this engine with itself, every cell of each is a trial")
+                            "number of comparisons of this engine with itself; every cell of each is a trial")
                      ->group(group);
-  command.add_option("--inject", real.faults, "a fault in side B, as many comparisons again; may be repeated")
+  command.add_option("--inject", real.faults, "a fault in side B, for as many more comparisons; may be repeated")
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->group(group);
@@ -74,7 +74,7 @@ void add_real_options(CLI::App& command, RealTrials& real) {
   real.ab.matrix.file = "matrices/quickstart.yaml";
   real.ab.pairs = 8;
   add_number(command, "--pairs", real.ab.pairs, Bounds<std::size_t>{8, 64},
-             "most pairs of a comparison")  // fewer name no difference
+             "most pairs of a comparison")  // fewer cannot name a difference
       ->capture_default_str()
       ->group(group);
   add_pairing_option(command, real.ab)->group(group);
@@ -88,7 +88,7 @@ void add_real_options(CLI::App& command, RealTrials& real) {
 }  // namespace
 
 void add_selftest(CLI::App& app, CommandContext& context) {
-  auto* command = app.add_subcommand("selftest", "The error rates of perfbench's own verdicts, measured");
+  auto* command = app.add_subcommand("selftest", "Measures the error rates of perfbench's own verdicts");
   auto options = std::make_shared<SelftestOptions>();
   command->add_flag("--quick", options->quick, "a smaller simulation, under a minute");
   add_number(*command, "--seed", options->seed, Bounds<std::uint64_t>{0, std::uint64_t{1} << 52U},
@@ -96,19 +96,19 @@ void add_selftest(CLI::App& app, CommandContext& context) {
       ->capture_default_str();
   add_output_options(*command, options->format, reports::DocumentFormat::markdown, options->layout,
                      "text (for a terminal), markdown, csv, json, html or svg");
-  add_db_option(*command, options->real.ab.db, "database that keeps the table");
+  add_db_option(*command, options->real.ab.db, "database that stores the table");
   add_path(*command, "--export-series", options->series, PathIs::folder,
            "write the simulated series to this folder instead");
   command->footer(
-      "Simulates pairs of runs and nightly series of seven kinds of noise, and counts how often the paired decision "
+      "Simulates pairs of runs and nightly series with seven kinds of noise, and counts how often the paired decision "
       "and\n"
-      "the nightly screen are wrong, and how soon they are right. A missed goal is shown and is no failure.\n"
+      "the nightly screen are wrong, and how soon they are right. A missed goal is shown, but is not a failure.\n"
       "Examples:\n"
       "  perfbench selftest --quick\n"
       "  perfbench selftest --seed 7 --db perf.db > selftest.md\n"
       "  perfbench selftest --export-series series/\n"
       "  perfbench selftest --real 16 matrices/quickstart.yaml --inject slow:span=matmul,fraction=0.1\n"
-      "Exit codes: 0 measured, missed goals included; 3 wrong input; 4 an engine failed, or cancelled.");
+      "Exit codes: 0 success, also with missed goals; 3 wrong input; 4 an engine failed, or cancelled.");
   add_real_options(*command, options->real);
   command->callback([options, &context] { context.exit_code = run(*options, context); });
 }

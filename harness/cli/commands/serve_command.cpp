@@ -20,31 +20,34 @@ constexpr double kMillisecond = 1e-3;
 }  // namespace
 
 void add_serve(CLI::App& app, CommandContext& context) {
-  auto* command = app.add_subcommand("serve", "A database in a browser, also while a sweep writes to it");
+  auto* command = app.add_subcommand("serve", "Shows a database in a browser, also while a sweep writes to it");
   auto options = std::make_shared<ServerOptions>();
   options->db = "perf.db";
   add_db_option(*command, options->db, "database");
-  add_number(*command, "--port", options->port, Bounds<int>{0, 65'535}, "port to listen at; 0: one that is free")
+  add_number(*command, "--port", options->port, Bounds<int>{0, 65'535}, "port to listen at; 0: any free port")
       ->capture_default_str();
-  command->add_option("--address", options->address, "address to listen at, by number: whoever reaches it may look")
+  command
+      ->add_option("--address", options->address,
+                   "numeric address to listen at; everybody who can reach it can read the pages")
       ->capture_default_str();
   add_amount(
       *command, "--patience", duration_such_as("150ms, 2s or 1min"), {.factor = kMillisecond, .name = "ms"},
       {.bounds = {0, 600}, .shown_bounds = "up to 10min"},
       [options](double seconds) { options->patience_ms = static_cast<int>(std::lround(seconds / kMillisecond)); },
-      "how long a request for a page may take; then the answer is the page before it, or one that says that it comes")
+      "how long a request for a page may take; then the answer is the previous version, or a page that announces it")
       ->default_str(fmt::format("{}ms", options->patience_ms));
   command->add_flag("--write", options->write,
-                    "let alerts be acknowledged and closed, from the address that is printed, which has a token");
+                    "allow alerts to be acknowledged and closed, from the printed address, which contains a token");
   add_author_option(*command, options->author);
   command->footer(
-      "Overview, report, runs, one run, two runs, history and alerts, as the commands of these names show them;\n"
-      "what a sweep or a night adds appears without reloading. Nothing is written to the database but with --write.\n"
+      "Shows the overview, report, runs, one run, two runs, history and alerts like the commands of these names. New "
+      "results\n"
+      "of a sweep or a night appear without reloading. The database is only written to with --write.\n"
       "Examples:\n"
       "  perfbench serve --db perf.db\n"
       "  perfbench serve --db nightly.db --port 8200 --write\n"
       "  ssh -L 8123:127.0.0.1:8123 machine      then http://127.0.0.1:8123/ here shows that machine's\n"
-      "Exit codes: 0 ended by Ctrl-C; 3 no such database, or nothing can listen there.");
+      "Exit codes: 0 ended by Ctrl-C; 3 no such database, or it cannot listen there.");
   command->callback([options, &context] {
     Interruption interruption;  // before any thread, so that all of them inherit its mask
     serve(*options, context, interruption.fd(), [](const std::string& url) {

@@ -1,4 +1,4 @@
-// perfbench show: everything of one run, or by what a verdict was given.
+// perfbench show: all facts about one run, or the basis of a verdict.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -47,7 +47,7 @@ constexpr std::string_view kAlert = "alert:";
       "[show] verdict:{}: {} has no record of that decision{}; a decision is named by the id of a comparison in pairs, "
       "the sweep of a night, or what compare --baseline printed; the newest: {}",
       id, db.path().string(), near ? " (did you mean '" + *near + "'?)" : "",
-      known.empty() ? std::string("none, as an earlier perfbench kept none")
+      known.empty() ? std::string("none, because an earlier perfbench did not keep any")
                     : fmt::format("{}", fmt::join(known, ", "))));
 }
 
@@ -65,14 +65,14 @@ ExitCode show_verdict(const ShowOptions& options, const Connection& db) {
       const bool is_new = std::find(cells.begin(), cells.end(), line.cell) == cells.end();
       if (!line.cell.empty() && is_new) cells.push_back(line.cell);
     }
-    throw InputError(fmt::format("[show] --cell '{}': it is no cell of {}{}", options.cell, id,
+    throw InputError(fmt::format("[show] --cell '{}': there is no such cell of {}{}", options.cell, id,
                                  spec::suggestion(options.cell, cells)));
   }
   print_document(reports::judgement_document(*judgement, options.cell), options.format, options.layout);
   return tell_left_out(db, ExitCode::fine);
 }
 
-// The nights that opened the alert or went on with it, and the pairs that confirmed it.
+// The nights that opened or continued the alert, and the pairs that confirmed it.
 ExitCode show_decisions_of_alert(const ShowOptions& options, const Connection& db) {
   const auto alert = find_alert(db, options.run.substr(kAlert.size()));
   auto ids = judgements_of_alert(db, alert.alert_id);
@@ -88,7 +88,7 @@ ExitCode show_decisions_of_alert(const ShowOptions& options, const Connection& d
 ExitCode show_run(const ShowOptions& options, const CommandContext& context) {
   const auto db = open_database(options.db, {.mode = OpenMode::read_only});
   if (options.run.starts_with(kVerdict)) return show_verdict(options, db);
-  if (!options.cell.empty()) throw InputError("[show] --cell is of a verdict: show verdict:ID --cell LABEL");
+  if (!options.cell.empty()) throw InputError("[show] --cell needs a verdict: show verdict:ID --cell LABEL");
   if (options.run.starts_with(kAlert)) return show_decisions_of_alert(options, db);
   auto view = view_run(db, find_run(db, options.run, "show"), runs_folder(options.runs, options.db),
                        options.full ? Fields::all : Fields::not_default, context);
@@ -102,19 +102,19 @@ ExitCode show_run(const ShowOptions& options, const CommandContext& context) {
 }  // namespace
 
 void add_show(CLI::App& app, CommandContext& context) {
-  auto* command = app.add_subcommand("show", "Everything of one run, or by what a verdict was given");
+  auto* command = app.add_subcommand("show", "Everything about one run, or the basis of a verdict");
   auto options = std::make_shared<ShowOptions>();
   command
       ->add_option("RUN", options->run,
                    std::string(kRunNameHelp) +
-                       "; verdict:ID for a comparison or a night, alert:ID for an alert: by what it was decided")
+                       "; verdict:ID for a comparison or a night, alert:ID for an alert: the basis of the decision")
       ->type_name(kRunNameType)
       ->required();
   add_db_option(*command, options->db, "database");
   add_path(*command, "--runs", options->runs, PathIs::folder,
-           "folder of the run directories; beside the database unless given");
-  command->add_flag("--full", options->full, "every field of the configuration, not only what is not the default");
-  command->add_option("--cell", options->cell, "of a verdict: one cell alone, by its label");
+           "folder of the run directories; default: beside the database");
+  command->add_flag("--full", options->full, "every field of the configuration, including those with default values");
+  command->add_option("--cell", options->cell, "for a verdict: only this cell, by its label");
   add_enum_option(*command, "--format", options->format, "text, markdown, csv, json, html or svg");
   add_width_option(*command, options->layout);
   add_page_option(*command, options->layout);
@@ -126,7 +126,7 @@ void add_show(CLI::App& app, CommandContext& context) {
       "  perfbench show 1f6c0d2ab3e9/2 --full --format json\n"
       "  perfbench show verdict:20260131T120000Z-3f09ac12d4 --cell model=gpt-mini\n"
       "  perfbench show alert:1a2b3c4d5e6f --format json\n"
-      "Exit codes: 0 printed; 3 no such run, or printed without a row that cannot be read, which is named.");
+      "Exit codes: 0 success; 3 no such run, or success without a row that cannot be read, which is named.");
   command->callback([options, &context] { context.exit_code = show_run(*options, context); });
 }
 

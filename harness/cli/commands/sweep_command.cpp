@@ -35,7 +35,7 @@ void print_end(const SweepSummary& summary, const SweepRequest& request) {
   }
   reports::print("\n{}; database {}, evidence {}\n", states.empty() ? "nothing to do" : states, request.db.string(),
                  runs_folder(request.runs, request.db).string());
-  if (summary.cancelled) reports::print("cancelled; `--resume` goes on where it stopped\n");
+  if (summary.cancelled) reports::print("cancelled; `--resume` continues it\n");
   if (!summary.store_error.empty()) {
     reports::print("{} attempts are not in the database ({}); repeat with: perfbench ingest {} --db {}\n",
                    summary.not_stored.size(), summary.store_error, runs_folder(request.runs, request.db).string(),
@@ -43,7 +43,7 @@ void print_end(const SweepSummary& summary, const SweepRequest& request) {
   }
 }
 
-// Of all that the store has, also where it did not take everything: print_end says that.
+// Shows everything that was stored, even if something could not be stored: print_end reports that.
 void print_table(const SweepSummary& summary, SweepStore& store, const CommandContext& context) {
   try {
     const auto document = reports::report_document(stored_tables(store.db(), {.selection = summary.sweep_id}, context));
@@ -81,20 +81,18 @@ void add_sweep(CLI::App& app, CommandContext& context) {
   auto* command = app.add_subcommand("sweep", "Runs every cell of a matrix, records it and prints the table");
   auto args = std::make_shared<SweepArguments>();
   add_matrix_options(*command, args->request.matrix);
-  add_db_option(*command, args->request.db, "database, made when absent");
+  add_db_option(*command, args->request.db, "database; created if it does not exist");
   add_path(*command, "--runs", args->request.runs, PathIs::folder,
-           "folder of the run directories; beside the database unless given");
-  command->add_flag(
-      "--resume", args->request.resume,
-      "finish the newest sweep of this matrix, with the engine, --only, --set and --repeats that it was begun with");
+           "folder of the run directories; default: beside the database");
+  command->add_flag("--resume", args->request.resume,
+                    "finish the newest sweep of this matrix, with its engine, --only, --set and --repeats");
   add_execution_options(*command, args->request.execution);
   add_number(*command, "--repeats", args->request.repeats, Bounds<std::int64_t>{1, kMostRepeats},
              "attempts of every cell, instead of the matrix's");
   add_name_option(
       *command, "--device", names_of_enum<spec::Device>(),
       [args](const std::string& name) { args->request.device = name; }, "cpu or cuda, for every cell");
-  auto* going =
-      command->add_flag("--keep-going", args->keep_going, "a failed cell does not end the sweep (the default)");
+  auto* going = command->add_flag("--keep-going", args->keep_going, "a failed cell does not end the sweep (default)");
   command->add_flag("--fail-fast", args->fail_fast, "the first failed cell ends the sweep")->excludes(going);
   command->add_flag("--dry-run", args->dry_run, "print the plan and stop");
   command->footer(

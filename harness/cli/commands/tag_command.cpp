@@ -43,21 +43,21 @@ ExitCode tag(const TagOptions& options) {
 }  // namespace
 
 void add_tag(CLI::App& app, CommandContext& context) {
-  auto* command = app.add_subcommand("tag", "A name for a run or an attempt, by which every command knows it");
+  auto* command = app.add_subcommand("tag", "Gives a run or an attempt a name that every command knows");
   auto options = std::make_shared<TagOptions>();
   command->add_option("RUN", options->run, kRunNameHelp)->type_name(kRunNameType)->required();
-  command->add_option("NAME", options->name, "letters, digits and . _ - +; of one run or attempt at a time")
+  command->add_option("NAME", options->name, "letters, digits and . _ - +; names one run or attempt at a time")
       ->required();
-  command->add_flag("--remove", options->remove, "takes the name off that run again");
+  command->add_flag("--remove", options->remove, "remove the name from that run");
   add_author_option(*command, options->author);
   add_db_option(*command, options->db, "database");
   command->footer(
-      "What has a tag, `perfbench prune` keeps.\n"
+      "`perfbench prune` keeps runs with tags.\n"
       "Examples:\n"
       "  perfbench tag 1f6c0d2ab3e9/2 before-fix\n"
       "  perfbench diff before-fix latest\n"
       "  perfbench tag before-fix before-fix --remove\n"
-      "Exit codes: 0 done; 3 no such run, or a name that is taken or cannot be one.");
+      "Exit codes: 0 success; 3 no such run, or a name that is taken or not allowed.");
   command->callback([options, &context] { context.exit_code = tag(*options); });
 }
 

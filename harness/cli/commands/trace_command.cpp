@@ -1,4 +1,4 @@
-// perfbench trace: where the time of a run's traced steps went, and the trace for other programs.
+// perfbench trace: shows where the time of a run's traced steps went, and exports the trace for other programs.
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
@@ -31,7 +31,7 @@ struct perfbench::spec::EnumNames<perfbench::harness::TraceFormat> {
                                      std::pair{F::csv, "csv"},       std::pair{F::json, "json"},
                                      std::pair{F::html, "html"},     std::pair{F::svg, "svg"},
                                      std::pair{F::chrome, "chrome"}, std::pair{F::sqlite, "sqlite"},
-                                     std::pair{F::text, "table"}};  // as text was called
+                                     std::pair{F::text, "table"}};  // the former name of text
 };
 
 namespace perfbench::harness {
@@ -43,10 +43,10 @@ struct TraceOptions {
   RunPlaces places{.db = "perf.db"};
   TraceFormat format = TraceFormat::text;
   LayoutOptions layout;
-  std::string against;  // as run; empty: none
+  std::string against;  // like run; empty: no comparison
 };
 
-// A folder that an engine wrote to by itself has no attempt.json, and may hold a trace all the same.
+// A folder that an engine filled on its own has no attempt.json, but may have a trace.
 fs::path traced_folder(const std::string& named, const RunPlaces& places) {
   std::error_code none;
   return fs::exists(fs::path(named) / trace_file(0), none) ? fs::path(named) : find_run_folder(places, named, "trace");
@@ -94,27 +94,27 @@ ExitCode trace(const TraceOptions& options) {
 }  // namespace
 
 void add_trace(CLI::App& app, CommandContext& context) {
-  auto* command = app.add_subcommand("trace", "Where the time of a run's traced steps went");
+  auto* command = app.add_subcommand("trace", "Shows where the time of a run's traced steps went");
   auto options = std::make_shared<TraceOptions>();
   command
       ->add_option("RUN", options->run,
                    std::string("folder of an attempt, or of a run: its newest attempt; or ") + kRunNameHelp)
       ->type_name(kRunNameType)
       ->required();
-  add_output_options(
-      *command, options->format, TraceFormat::text, options->layout,
-      "text, markdown, csv, json, html or svg of the summary; chrome: for ui.perfetto.dev; sqlite: Nsight "
-      "Systems' tables, which without --output are trace.sqlite in the folder");
+  add_output_options(*command, options->format, TraceFormat::text, options->layout,
+                     "text, markdown, csv, json, html or svg of the summary; chrome: for ui.perfetto.dev; sqlite: "
+                     "Nsight Systems' tables, by default as trace.sqlite in the folder");
   command
       ->add_option("--against", options->against,
-                   "another traced run: by how much each operation, collective and idle time differs from it")
+                   "another traced run: shows the difference in each operation, collective and idle time")
       ->type_name(kRunNameType);
-  add_db_option(*command, options->places.db, "database that names are looked for in");
+  add_db_option(*command, options->places.db, "database in which names are looked up");
   add_path(*command, "--runs", options->places.runs, PathIs::folder,
-           "folder of its run directories; beside the database unless given");
+           "folder of its run directories; default: beside the database");
   command->footer(
-      "Steps are traced where a run has trace_steps, which run after the timed ones, or a profile, a window among\n"
-      "those; they are in no timing.\n"
+      "Steps are traced if a run has trace_steps, which run after the timed ones, or a profile, which covers a window "
+      "of\n"
+      "those; traced steps do not count in any timing.\n"
       "Examples:\n"
       "  perfbench sweep matrices/quickstart.yaml --only model=gpt-mini --set trace_steps=2\n"
       "  perfbench trace perf.runs/1f6c0d2ab3e94d57\n"
@@ -122,10 +122,12 @@ void add_trace(CLI::App& app, CommandContext& context) {
       "  perfbench trace perf.runs/1f6c0d2ab3e94d57 --format sqlite\n"
       "  perfbench trace latest\n"
       "  perfbench trace perf.runs/1f6c0d2ab3e94d57/002 --against perf.runs/1f6c0d2ab3e94d57/001\n"
-      "Parts of a step sum to it; where several run at once the first counts: gemm, attention, norm, elementwise,\n"
-      "optimizer, other, copy, exposed comm (a collective alone), idle dependency (handed over, not begun), idle "
-      "host.\n"
-      "Exit codes: 0 printed; 3 no trace there, or a damaged one; 4 the file cannot be written.");
+      "Parts add up to the step. Overlapping time is attributed to the first category in this list: gemm, attention, "
+      "norm,\n"
+      "elementwise, optimizer, other, copy, exposed comm (only a collective runs), idle dependency (submitted, not "
+      "begun),\n"
+      "idle host.\n"
+      "Exit codes: 0 success; 3 there is no trace, or it is damaged; 4 the file cannot be written.");
   command->callback([options, &context] { context.exit_code = trace(*options); });
 }
 

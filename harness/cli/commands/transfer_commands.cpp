@@ -1,4 +1,4 @@
-// perfbench export and import: runs from one database into another, by way of a file.
+// perfbench export and import: move runs from one database into another through a file.
 #include <CLI/CLI.hpp>
 #include <memory>
 
@@ -24,7 +24,7 @@ struct ExportOptions {
 struct TransferOptions {
   std::filesystem::path db = "perf.db";
   std::vector<std::filesystem::path> files;
-  std::uint64_t unpacked_limit_bytes = 0;  // 0: by the size of the file
+  std::uint64_t unpacked_limit_bytes = 0;  // 0: a limit by the size of the file
 };
 
 ExitCode export_file(const ExportOptions& options) {
@@ -63,42 +63,44 @@ ExitCode import_files(const TransferOptions& options) {
 }  // namespace
 
 void add_export(CLI::App& app, CommandContext& context) {
-  auto* command = app.add_subcommand("export", "Runs of a database as one file, to be imported elsewhere");
+  auto* command = app.add_subcommand("export", "Exports runs of a database as one file, to be imported elsewhere");
   auto options = std::make_shared<ExportOptions>();
   add_db_option(*command, options->db, "database");
   command
       ->add_option("--select", options->selection,
-                   "latest, all, a sweep's id, run:ID or attempt:ID/N; behind them @SUBJECT")
+                   "latest, all, a sweep's id, run:ID or attempt:ID/N; add @SUBJECT to select a subject")
       ->check(selection_complaint)
       ->capture_default_str();
-  add_path(*command, "FILE", options->file, PathIs::file, "written whole or not at all; an older export is replaced")
+  add_path(*command, "FILE", options->file, PathIs::file,
+           "written completely or not at all; an older export is replaced")
       ->required();
   command->footer(
-      "A selection takes along the baselines and A/B comparisons of which it holds every attempt; `all` takes alerts,\n"
-      "too. The file ends with the SHA-256 of all before its last line.\n"
+      "A selection includes the baselines and A/B comparisons whose attempts are all selected; `all` also includes "
+      "alerts.\n"
+      "The file ends with the SHA-256 of everything before its last line.\n"
       "Examples:\n"
       "  perfbench export --db perf.db everything.perfbench\n"
       "  perfbench export --db perf.db --select latest tonight.perfbench\n"
-      "Exit codes: 0 written; 3 wrong input, or written without a row that cannot be read, which is named.");
+      "Exit codes: 0 success; 3 wrong input, or success without a row that cannot be read, which is named.");
   command->callback([options, &context] { context.exit_code = export_file(*options); });
 }
 
 void add_import(CLI::App& app, CommandContext& context) {
-  auto* command = app.add_subcommand("import", "Files of `perfbench export` into a database");
+  auto* command = app.add_subcommand("import", "Imports files of `perfbench export` into a database");
   auto options = std::make_shared<TransferOptions>();
-  add_db_option(*command, options->db, "database, made if it does not exist");
-  add_path(*command, "FILE", options->files, PathIs::file, "what is there already is left alone")->required();
+  add_db_option(*command, options->db, "database; created if it does not exist");
+  add_path(*command, "FILE", options->files, PathIs::file, "known records are left unchanged")->required();
   add_amount(
       *command, "--unpacked-limit", kSize, {.factor = 1, .name = "bytes"},
       {.bounds = {1, 0x1p50}, .shown_bounds = "from 1B to 1024TiB"},
       [options](double bytes) { options->unpacked_limit_bytes = static_cast<std::uint64_t>(bytes); },
-      "what a file may unpack to; 200 times its size, at least 64 MiB, unless given");
+      "limit for the unpacked size of a file; default: 200 times its size, at least 64 MiB");
   command->footer(
-      "Each file is checked first, with every row in it, and taken in whole or not at all.\n"
+      "Each file is checked first, including every row, and imported completely or not at all.\n"
       "Examples:\n"
       "  perfbench import --db all-machines.db node1.perfbench node2.perfbench\n"
-      "Exit codes: 0 all taken in; 3 some file is damaged, newer than this perfbench, holds a row that\n"
-      "cannot be, or contradicts the database (the others are taken in all the same).");
+      "Exit codes: 0 everything was imported; 3 some file is damaged, newer than this perfbench, has an invalid row,\n"
+      "or contradicts the database (the others are imported anyway).");
   command->callback([options, &context] { context.exit_code = import_files(*options); });
 }
 

@@ -96,10 +96,11 @@ void add_commands(CLI::App& app, CommandContext& context) {
 
 // The help of `perfbench` without arguments.
 constexpr const char* kWorkflow =
-    "perfbench plan matrices/quickstart.yaml      what each cell would need, without running it\nperfbench sweep "
-    "matrices/quickstart.yaml     runs every cell and records it in perf.db\nperfbench report                          "
-    "   the newest sweep as a table\nperfbench compare --ab HEAD~1 HEAD FILE      whether a change made it "
-    "slower\nperfbench help [COMMAND]                     all commands, or everything about one\n";
+    "perfbench plan matrices/quickstart.yaml      what each cell would need, without running it\n"
+    "perfbench sweep matrices/quickstart.yaml     runs every cell and records it in perf.db\n"
+    "perfbench report                             the newest sweep as a table\n"
+    "perfbench compare --ab HEAD~1 HEAD FILE      whether a change made it slower\n"
+    "perfbench help [COMMAND]                     all commands, or everything about one\n";
 
 }  // namespace
 
@@ -110,10 +111,12 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", version_text());
   app.require_subcommand(1);
   app.footer(
-      "Examples:\n  perfbench sweep matrices/quickstart.yaml\n  perfbench plan matrices/llama.yaml\n  perfbench report "
-      "--db perf.db --format markdown\nThe environment variable PERFBENCH_DB names the database of every command "
-      "without --db.\nExit codes: 0 success or no regression, 1 regression, 2 inconclusive, 3 usage or input error, 4 "
-      "failure.");
+      "Examples:\n"
+      "  perfbench sweep matrices/quickstart.yaml\n"
+      "  perfbench plan matrices/llama.yaml\n"
+      "  perfbench report --db perf.db --format markdown\n"
+      "The environment variable PERFBENCH_DB names the database of every command without --db.\n"
+      "Exit codes: 0 success or no regression, 1 regression, 2 inconclusive, 3 usage or input error, 4 failure.");
   try {
     context.engine = perfbench::harness::locate_engine();
     add_commands(app, context);

@@ -43,7 +43,7 @@ void zstd_compress(const ByteSource& source, const ByteSink& sink) {
     source(in);
     const auto mode = in.empty() ? ZSTD_e_end : ZSTD_e_continue;
     ZSTD_inBuffer input{in.data(), in.size(), 0};
-    bool taken = false;  // all of `in`, and at the end all that was held back
+    bool taken = false;  // whether all of `in` was taken and, at the end, all buffered output was written
     while (!taken) {
       ZSTD_outBuffer output{out.data(), out.size(), 0};
       const auto left = check_stream(ZSTD_compressStream2(context.get(), &output, &input, mode));
@@ -61,9 +61,9 @@ void zstd_decompress(const ByteSource& source, const ByteSink& sink) {
   std::size_t wanted = 1;  // 0 at the end of the frame
   for (source(in); !in.empty(); source(in)) {
     ZSTD_inBuffer input{in.data(), in.size(), 0};
-    bool more = true;  // of `in`, or of what one buffer of output had no room for
+    bool more = true;  // whether `in` has more, or one output buffer was too small
     while (more) {
-      if (wanted == 0 && input.pos < input.size) throw ZstdError("zstd: something follows the frame");
+      if (wanted == 0 && input.pos < input.size) throw ZstdError("zstd: there are bytes after the frame");
       ZSTD_outBuffer output{out.data(), out.size(), 0};
       wanted = check_stream(ZSTD_decompressStream(context.get(), &output, &input));
       sink({out.data(), output.pos});
@@ -88,7 +88,7 @@ constexpr std::int64_t kNewestVersion = 2;
   throw InputError("[import] " + file.string() + " " + what);
 }
 
-// Reads a stretch of a file, piece by piece.
+// Reads a range of a file in pieces.
 class FileBytes {
  public:
   FileBytes(const fs::path& file, std::uint64_t begin, std::uint64_t end)
@@ -129,7 +129,7 @@ class FileSink {
   std::ofstream out_;
 };
 
-// A tenth of the room stays free.
+// A tenth of the free space is left.
 std::uintmax_t room_beside(const fs::path& payload) {
   constexpr std::uintmax_t kKeptFree = 10;
   std::error_code error;
@@ -150,12 +150,12 @@ std::uint64_t size_of(const fs::path& file) {
   return size;
 }
 
-// Where its last line begins. Throws unless that line is the sum of all before it.
+// The start of the last line. Throws unless that line has the checksum of everything before it.
 std::uint64_t checked_end(const fs::path& file, std::uint64_t size) {
   const auto end = size - std::min<std::uint64_t>(size, kLastLineBytes);
   const auto last = read_stretch(file, end, size);
   if (!last.starts_with(kSumLabel) || !last.ends_with('\n')) {
-    reject_archive(file, "does not end with its checksum: it was cut off or changed; copy or export it again");
+    reject_archive(file, "does not end with its checksum: it was cut off or modified; copy or export it again");
   }
   const auto stated = last.substr(kSumLabel.size(), kSumDigits);
   Sha256 sum;
@@ -165,8 +165,9 @@ std::uint64_t checked_end(const fs::path& file, std::uint64_t size) {
   const auto found = sum.hex();
   if (found != stated) {
     reject_archive(
-        file, fmt::format("is damaged: its contents have SHA-256 {}, its last line says {}; copy or export it again",
-                          found, stated));
+        file,
+        fmt::format("is damaged: its contents have SHA-256 {}, but its last line says {}; copy or export it again",
+                    found, stated));
   }
   return end;
 }
@@ -176,15 +177,16 @@ ArchiveHeader parse_header(const fs::path& file, std::string_view line) {
     const auto json = spec::parse_json(line.substr(kMagic.size()));
     const auto version = json.value("version", std::int64_t{0});
     if (version > kNewestVersion) {
-      reject_archive(file,
-                     fmt::format("is of version {} of the format, this perfbench knows up to {}; use a newer perfbench",
-                                 version, kNewestVersion));
+      reject_archive(
+          file,
+          fmt::format("has version {} of the format, but this perfbench knows versions up to {}; use a newer perfbench",
+                      version, kNewestVersion));
     }
     return spec::fields_from_json<ArchiveHeader>(json, spec::Missing::is_error);
   } catch (const spec::SpecError& e) {
-    reject_archive(file, std::string("has a first line that is no header: ") + e.what());
+    reject_archive(file, std::string("has a first line that is not a valid header: ") + e.what());
   } catch (const spec::Json::exception& e) {
-    reject_archive(file, std::string("has a first line that is no header: ") + e.what());
+    reject_archive(file, std::string("has a first line that is not a valid header: ") + e.what());
   }
 }
 
@@ -227,7 +229,7 @@ CheckedArchive::CheckedArchive(const fs::path& file) : file_(file), size_(size_o
   header_ = parse_header(file, std::string_view(start).substr(0, newline));
 }
 
-// Data that packs far better than records is made to fill a disk, or the time of whoever reads it.
+// Data that compresses much better than records could be made to fill a disk or to waste time.
 void CheckedArchive::unpack(std::uint64_t most_bytes, const ByteSink& sink) const {
   const auto limit = most_bytes > 0 ? most_bytes : std::max(kUnpackedAlways, size_ * kUnpackedTimes);
   std::uint64_t unpacked = 0;
@@ -235,10 +237,9 @@ void CheckedArchive::unpack(std::uint64_t most_bytes, const ByteSink& sink) cons
   const auto bounded = [&](std::string_view bytes) {
     unpacked += bytes.size();
     if (unpacked > limit) {
-      reject_archive(file_,
-                     fmt::format("unpacks to more than {} bytes, and an export of its size does not; where that is "
-                                 "right, allow more with --unpacked-limit",
-                                 limit));
+      reject_archive(file_, fmt::format("unpacks to more than {} bytes, which is unusual for an export of its size; if "
+                                        "it is correct, allow more with --unpacked-limit",
+                                        limit));
     }
     sink(bytes);
   };
@@ -256,8 +257,8 @@ void CheckedArchive::unpack_to(const fs::path& payload, std::uint64_t most_bytes
   unpack(most_bytes, [&](std::string_view bytes) {
     written += bytes.size();
     if (written > room) {
-      reject_archive(file_, fmt::format("unpacks to more than the {} bytes that the disk of the database has room for; "
-                                        "free some space, or name a database on another disk with --db",
+      reject_archive(file_, fmt::format("unpacks to more than {} bytes, for which the disk of the database has no "
+                                        "room; free some space, or name a database on another disk with --db",
                                         room));
     }
     out.write(bytes);

@@ -22,15 +22,15 @@ constexpr std::array<std::string_view, 6> kOthers{"run", "environment", "result"
   throw spec::SpecError("", what);
 }
 
-// Appends a row of a rank, after those of lower ranks and of lower places in its own.
+// Appends a row of a rank; rows must be sorted by rank, and by position within a rank.
 template <class Row>
 void append(std::vector<Row>& rows, const Row& row, std::int64_t Row::*place, const spec::RunSpec& run) {
   if (row.rank < 0 || row.rank >= run.mesh.devices()) {
     refuse("it is of rank " + std::to_string(row.rank) + " of a run of " + std::to_string(run.mesh.devices()));
   }
   if (!rows.empty() && std::pair{row.rank, row.*place} <= std::pair{rows.back().rank, rows.back().*place}) {
-    refuse("it does not follow the one before: rank " + std::to_string(row.rank) + ", " + std::to_string(row.*place) +
-           " after rank " + std::to_string(rows.back().rank) + ", " + std::to_string(rows.back().*place));
+    refuse("it is out of order: rank " + std::to_string(row.rank) + ", " + std::to_string(row.*place) + " after rank " +
+           std::to_string(rows.back().rank) + ", " + std::to_string(rows.back().*place));
   }
   if (rows.size() >= kMostRowsOfAnAttempt) refuse("the attempt has more such lines than any run writes");
   rows.push_back(row);
@@ -38,7 +38,7 @@ void append(std::vector<Row>& rows, const Row& row, std::int64_t Row::*place, co
 
 template <class Record>
 void set_once(std::optional<Record>& out, std::string_view record) {
-  if (out) refuse("the attempt has one already");
+  if (out) refuse("the attempt already has one");
   out = parse_record<Record>(record);
 }
 
@@ -48,9 +48,9 @@ class EvidenceLines::Reading {
  public:
   void take(std::string_view tag, std::string_view record) {
     if (tag == kFirst) return set_once(entry_, record);
-    if (!entry_) refuse("no attempt was begun");
+    if (!entry_) refuse("it does not belong to an attempt");
     if (tag == "run") return set_once(run_, record);
-    if (!run_) refuse("the attempt has no run before it");
+    if (!run_) refuse("the attempt has no run yet");
     auto& evidence = out_.evidence;
     if (tag == "environment") return set_once(evidence.environment, record);
     if (tag == "result") return set_once(evidence.summary, record);

@@ -1,12 +1,12 @@
 // One attempt as lines of an export:
 //
-//   {"attempt":...}      AttemptEntry; the lines up to the next that is none of these are its own
-//   {"run":...}          spec::RunSpec
-//   {"environment":...}  spec::EnvironmentRecord, if the engine got that far
-//   {"result":...}       spec::RunSummary, if it has one
-//   {"step":...}         spec::StepRecord, by rank and step
-//   {"gpu_sample":...}   spec::GpuSample, by rank and time
-//   {"traced_step":...}  TraceSummary, by rank and step
+//     {"attempt":...}      AttemptEntry; the following lines of these kinds belong to it
+//     {"run":...}          spec::RunSpec
+//     {"environment":...}  spec::EnvironmentRecord, if the engine got that far
+//     {"result":...}       spec::RunSummary, if it has one
+//     {"step":...}         spec::StepRecord, by rank and step
+//     {"gpu_sample":...}   spec::GpuSample, by rank and time
+//     {"traced_step":...}  TraceSummary, by rank and step
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@
 
 namespace perfbench::harness {
 
-// attempt.json as the store keeps it, and what else it says of the attempt.
+// attempt.json in the store's form, and other facts about the attempt.
 struct AttemptEntry {
   AttemptRecord record;
   std::string record_sha256;
@@ -39,23 +39,23 @@ AttemptEntry entry_of(const RunEvidence& evidence);
 
 void write_evidence(const StoredEvidence& evidence, const LineSink& sink);
 
-// What may be said in one attempt's lines, far above what a run writes: it bounds the memory of an import.
+// The limit for the lines of one attempt, far above the needs of a run: it limits the memory of an import.
 inline constexpr std::size_t kMostRowsOfAnAttempt = std::size_t{1} << 24;
 
-// Puts the lines of one attempt together and checks them as its run directory would be.
+// Assembles the lines of one attempt and checks them like its run directory.
 class EvidenceLines {
  public:
   EvidenceLines();
   ~EvidenceLines();
 
-  static bool begins(std::string_view tag);  // an attempt
-  static bool has(std::string_view tag);     // another line of one
+  static bool begins(std::string_view tag);  // whether the line begins an attempt
+  static bool has(std::string_view tag);     // whether it is another line of one
 
   // Throw SpecError.
   void take(std::string_view tag, std::string_view record);
   StoredEvidence finish();
 
-  AttemptName name() const;  // once it is begun
+  AttemptName name() const;  // valid once the attempt has begun
 
  private:
   class Reading;

@@ -66,7 +66,7 @@ std::optional<std::int64_t> or_null(std::int64_t number) {
   return number == 0 ? std::nullopt : std::optional(number);
 }
 
-// The function alone: no return type, namespaces, template arguments or parameters.
+// Only the name of the function: no return type, namespaces, template arguments or parameters.
 std::string short_name(std::string name) {
   const std::string anonymous = "(anonymous namespace)::";
   for (auto at = name.find(anonymous); at != std::string::npos; at = name.find(anonymous)) {
@@ -105,7 +105,7 @@ class NsightWriter {
     for (const auto& event : trace.events) add(event);
   }
 
-  // What the categories of ranges are called.
+  // The names of the categories of ranges.
   void add_categories() {
     for (const auto& [kind, name] : spec::EnumNames<TraceKind>::kNames) {
       range_.run(std::int64_t{0}, nullptr, kCategoryEvent, nullptr, static_cast<std::int64_t>(kind), name, nullptr,
@@ -176,7 +176,7 @@ void write_nsight_sqlite(const fs::path& file, const std::vector<RankTrace>& tra
   const TemporaryFile beside(place.unfinished_stem(), "partial");
   {
     Connection db(beside.path(), OpenMode::read_write, 0);
-    // Written in one piece and renamed: a journal on disk would guard nothing.
+    // The file is written once and renamed, so a journal on disk would be of no use.
     db.execute("PRAGMA journal_mode = MEMORY");
     Transaction transaction(db);
     db.execute(kSchema);

@@ -22,7 +22,7 @@
 namespace perfbench::harness {
 namespace {
 
-// What two databases have to agree on: not what an older perfbench did not record of the same attempt.
+// The part of an attempt on which two databases must agree. It leaves out facts that an older perfbench did not record.
 std::string comparable(const RunEvidence& evidence) {
   auto entry = entry_of(evidence);
   auto& record = entry.record;
@@ -65,7 +65,7 @@ std::string differences(const std::string& in_file, const std::string& in_databa
   return out;
 }
 
-// Entries of a ledger whose rows have no names: an entry is its contents, of which this is the digest.
+// Ledger entries without names are identified by their contents, whose digest this is.
 using KnownEntries = std::set<std::string>;
 
 }  // namespace
@@ -102,8 +102,8 @@ class RecordImport::Impl {
   [[noreturn]] void refuse(const std::string& what) const {
     throw InputError("[import] " + file_ + ": line " + std::to_string(line_) + " (" + tag_ +
                      (attempt_.empty() ? "" : " of the attempt with " + attempt_) + "): " + what +
-                     ". Nothing was taken in: the file was changed after its export, or is of a database that was; "
-                     "export it again, or leave that sweep out with `perfbench export --select`");
+                     ". Nothing was imported: the file, or the database that was exported, was modified; export it "
+                     "again, or leave that sweep out with `perfbench export --select`");
   }
 
   template <class Take>
@@ -113,7 +113,7 @@ class RecordImport::Impl {
     } catch (const spec::SpecError& e) {
       refuse((e.pointer().empty() ? "" : "at " + e.pointer() + ": ") + e.what());
     } catch (const StoreError& e) {
-      if (e.fault() != StoreFault::constraint) throw;  // of the database, or its disk
+      if (e.fault() != StoreFault::constraint) throw;  // an error of the database, or its disk
       refuse(e.what());
     }
   }
@@ -129,7 +129,7 @@ class RecordImport::Impl {
     if (tag_ == "bisection") return take_bisection(parse_record<BisectionRecord>(record));
     if (tag_ == "alert") return take_alert(parse_record<Alert>(record));
     if (tag_ == "selftest_result") return take_selftest_result(parse_record<StoredSelftestResult>(record));
-    refuse("this perfbench knows no such record; use a newer one");
+    refuse("this perfbench does not know such records; use a newer one");
   }
 
   void take_evidence(std::string_view record) {
@@ -158,7 +158,7 @@ class RecordImport::Impl {
     if (in_file == in_database) return;
     throw InputError("[import] " + file_ + " contradicts " + db_.path().string() + " about the row of " + row + ": " +
                      differences(in_file, in_database) +
-                     ". One of the two was changed; nothing was taken in: import into a database of its own");
+                     ". One of the two was modified; nothing was imported: import into a separate database");
   }
 
   void take_sweep(const SweepEntry& sweep) {
@@ -166,7 +166,7 @@ class RecordImport::Impl {
     add_sweep(db_, sweep);
   }
 
-  // Whether it is new.
+  // Returns whether it is new.
   bool count(const std::string& what, const std::string& record, KnownEntries& known) {
     const bool is_new = known.insert(sha256_hex(record)).second;
     ++(is_new ? counts_[what].added : counts_[what].present);
@@ -178,11 +178,10 @@ class RecordImport::Impl {
     refuse("neither the file nor " + db_.path().string() + " has the attempt with " + to_text(name));
   }
 
-  // Of the one attempt that something was said of; nothing: of the run.
+  // The key of the annotated attempt; nullopt if the annotation is about the run.
   std::optional<std::int64_t> key_of(const std::vector<AttemptName>& attempts, const std::string& run_id) const {
     if (attempts.empty()) return std::nullopt;
-    if (attempts.size() > 1 || attempts.front().run_id != run_id)
-      refuse("it is of attempts that are not one of its run");
+    if (attempts.size() > 1 || attempts.front().run_id != run_id) refuse("it belongs to attempts of another run");
     return key_of(attempts.front());
   }
 
@@ -250,9 +249,9 @@ class RecordImport::Impl {
     if (count("bisections", record_text(bisection), bisections_)) add_bisection(db_, bisection);
   }
 
-  // Rows of alerts never change, and events are added: what people did in either database is kept.
+  // Rows of alerts never change, but events are added: decisions from both databases are kept.
   void take_alert(const Alert& alert) {
-    if (alert.events.empty()) refuse("the alert has no event, and so no state");
+    if (alert.events.empty()) refuse("the alert has no event, and therefore no state");
     const auto known = known_alert(db_, alert.alert_id);
     if (!known) {
       add_alert(db_, alert);
@@ -276,7 +275,7 @@ class RecordImport::Impl {
   std::string file_;
   std::int64_t line_ = 0;
   std::string tag_ = "?";
-  std::string attempt_;  // whose lines are being taken
+  std::string attempt_;  // the attempt whose lines are being read
   std::optional<EvidenceLines> lines_;
   KnownEntries notes_;
   KnownEntries baselines_;

@@ -1,6 +1,6 @@
-// Lines of an export (record_writer.h) into a database: attempts as ingest takes them in
-// (harness/store/attempts/evidence_writer.h), the rest through its own ledgers. What is there already is known by what
-// it is called in every database, and by its contents where it has no such name.
+// Imports the lines of an export (record_writer.h) into a database: attempts through the writer of ingest
+// (harness/store/attempts/evidence_writer.h), the rest through the ledgers. Existing records are recognised by the name
+// that they have in every database or, if they have none, by their contents.
 #pragma once
 
 #include <cstddef>
@@ -18,11 +18,11 @@ struct ImportCount {
   std::int64_t added = 0;
   std::int64_t present = 0;
 };
-// Of "attempts", "tags", "notes", "baselines", "comparisons", "bisections", "alerts" (with events that the database
-// lacked: present), "selftest_results"; "steps" are rows of the attempts added.
+// Counts for "attempts", "tags", "notes", "baselines", "comparisons", "bisections", "alerts" (an alert with new events
+// counts as present), "selftest_results"; "steps" counts rows of the added attempts.
 using ImportCounts = std::map<std::string, ImportCount>;
 
-// Call it within a transaction. Of an error every message names the file and what was wrong where: InputError.
+// Call it inside a transaction. Errors are InputErrors whose messages name the file, the mistake and its place.
 class RecordImport {
  public:
   RecordImport(Connection& db, std::string file);

@@ -24,8 +24,8 @@ void check_times(const spec::MemberType& type, const void* value) {
       if (entry.type->kind == spec::MemberKind::text && entry.field.name.ends_with("_utc")) {
         const auto& text = *static_cast<const std::string*>(member);
         if (!text.empty() && !is_time(text)) {
-          throw spec::SpecError(
-              "", std::string(entry.field.name) + " is '" + text + "', which is no time such as 2026-01-31T12:00:00Z");
+          throw spec::SpecError("", std::string(entry.field.name) + " is '" + text +
+                                        "', which is not a time such as 2026-01-31T12:00:00Z");
         }
       } else {
         check_times(*entry.type, member);

@@ -1,4 +1,4 @@
-// Lines of an export on their way, each with its newline.
+// A callback for lines of an export, each with its newline.
 #pragma once
 
 #include <functional>
@@ -14,9 +14,9 @@ namespace perfbench::harness {
 
 using LineSink = std::function<void(std::string_view line)>;
 
-// The lines of an export: {"TAG":RECORD}, each record the canonical JSON of its field list. Include in .cpp files only:
-// it pulls in the JSON library.
-// As large as a document of a run directory may be.
+// The lines of an export: {"TAG":RECORD}, where each record is the canonical JSON of its field list. Include this in
+// .cpp files only, because it needs the JSON library. The longest line is as long as a document of a run directory may
+// be.
 inline constexpr std::size_t kLongestLine = static_cast<std::size_t>(spec::kLargestDocumentBytes);
 
 struct RecordLine {
@@ -24,7 +24,7 @@ struct RecordLine {
   std::string_view record;
 };
 
-// Without its newline. Throws SpecError.
+// `line` has no newline. Throws SpecError.
 inline RecordLine split_line(std::string_view line) {
   constexpr std::string_view kMark = "\":";
   const auto mark = line.find(kMark);
@@ -44,8 +44,8 @@ std::string record_text(const T& record) {
   return spec::json_line(spec::fields_to_json(record));
 }
 
-// Fields named ..._utc are times; an empty one is "never" or "unknown". Throws SpecError for another text there,
-// however deep the field is nested.
+// Fields named ..._utc are times; an empty one means "never" or "unknown". Throws SpecError for any other text, however
+// deep the field is nested.
 void check_times(const spec::MemberType& type, const void* value);
 
 // Throws SpecError for anything that record_text() does not write.

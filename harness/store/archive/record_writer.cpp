@@ -31,7 +31,7 @@ std::vector<std::int64_t> selected_keys(const Connection& store, const Selection
     return out;
   }
   for (const auto& attempt : load_attempts(store, selection)) out.push_back(attempt.key);
-  if (out.empty()) throw InputError("[export] " + store.path().string() + " holds no attempt");
+  if (out.empty()) throw InputError("[export] " + store.path().string() + " has no attempts");
   return out;
 }
 
@@ -72,7 +72,7 @@ class RecordWriter {
     }
   }
 
-  // Nothing is written that would not be taken in.
+  // Checks that an import would accept the record.
   template <class T>
   void put(std::string_view tag, const T& record, const RowName& row) const {
     const auto text = record_text(record);
@@ -148,7 +148,7 @@ class RecordWriter {
 
   bool are_written(const std::vector<std::int64_t>& keys, const RowName& row) const {
     if (std::all_of(keys.begin(), keys.end(), [&](auto key) { return attempts_.contains(key); })) return true;
-    if (is_all_) refuse_row(store_, row, "an attempt that it is of cannot be read");
+    if (is_all_) refuse_row(store_, row, "one of its attempts cannot be read");
     return false;
   }
 
@@ -157,7 +157,7 @@ class RecordWriter {
   const LineSink& sink_;
   std::set<std::string> sweeps_;
   std::set<std::int64_t> attempts_;
-  std::set<std::string> runs_;  // of those
+  std::set<std::string> runs_;  // of those attempts
   WrittenRecords written_;
 };
 
@@ -166,7 +166,7 @@ class RecordWriter {
 BaselineEntry entry_of(const Connection& db, const Baseline& baseline) {
   BaselineEntry out{.baseline = baseline, .attempts = {}};
   for (const auto key : baseline.attempt_keys) out.attempts.push_back(attempt_name(db, key));
-  std::sort(out.attempts.begin(), out.attempts.end(),  // and not by keys: the same in every database
+  std::sort(out.attempts.begin(), out.attempts.end(),  // not sorted by keys: the same order in every database
             [](const AttemptName& a, const AttemptName& b) { return to_text(a) < to_text(b); });
   return out;
 }

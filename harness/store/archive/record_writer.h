@@ -1,15 +1,15 @@
-// What an export carries of a database, as lines. Attempts come before the records about several of them:
+// The contents of a database as lines of an export. Attempts come before records that refer to several of them:
 //
-//   {"sweep":...}            SweepEntry, before the first of its attempts
-//   ...                      one attempt after the other (evidence_lines.h)
-//   {"tag":...}              TagEntry
-//   {"note":...}             NoteEntry
-//   {"baseline":...}         BaselineEntry
-//   {"comparison":...}       StoredComparison
-//   {"judgement":...}        Judgement
-//   {"bisection":...}        BisectionRecord
-//   {"alert":...}            Alert
-//   {"selftest_result":...}  StoredSelftestResult
+//     {"sweep":...}            SweepEntry, before the first of its attempts
+//     ...                      one attempt after the other (evidence_lines.h)
+//     {"tag":...}              TagEntry
+//     {"note":...}             NoteEntry
+//     {"baseline":...}         BaselineEntry
+//     {"comparison":...}       StoredComparison
+//     {"judgement":...}        Judgement
+//     {"bisection":...}        BisectionRecord
+//     {"alert":...}            Alert
+//     {"selftest_result":...}  StoredSelftestResult
 #pragma once
 
 #include <cstdint>
@@ -27,39 +27,39 @@ namespace perfbench::harness {
 
 struct BaselineEntry {
   Baseline baseline;
-  std::vector<AttemptName> attempts;  // what its attempt_keys name
+  std::vector<AttemptName> attempts;  // the names of its attempt_keys
 
   template <class Self, class F>
   static void fields(Self& self, F&& f) {
     using spec::Field;
     f(Field{"baseline", "the entry"}, self.baseline);
-    f(Field{"attempts", "that it is made of"}, self.attempts);
+    f(Field{"attempts", "its attempts"}, self.attempts);
   }
 };
 // Throws UnreadableRow (harness/store/stored_row.h).
 BaselineEntry entry_of(const Connection& db, const Baseline& baseline);
 
-// What people said of a run.
+// A user's annotation of a run.
 struct TagEntry {
   Tag tag;
-  std::vector<AttemptName> attempts;  // the one that it is of; none: the run as a whole
+  std::vector<AttemptName> attempts;  // its attempt; empty: the run as a whole
 
   template <class Self, class F>
   static void fields(Self& self, F&& f) {
     using spec::Field;
     f(Field{"tag", "the tag"}, self.tag);
-    f(Field{"attempts", "that it is of; none: the run as a whole"}, self.attempts);
+    f(Field{"attempts", "its attempt; none: the run as a whole"}, self.attempts);
   }
 };
 struct NoteEntry {
   Note note;
-  std::vector<AttemptName> attempts;  // the one that it is of; none: the run as a whole
+  std::vector<AttemptName> attempts;  // its attempt; empty: the run as a whole
 
   template <class Self, class F>
   static void fields(Self& self, F&& f) {
     using spec::Field;
     f(Field{"note", "the note"}, self.note);
-    f(Field{"attempts", "that it is of; none: the run as a whole"}, self.attempts);
+    f(Field{"attempts", "its attempt; none: the run as a whole"}, self.attempts);
   }
 };
 // Throw UnreadableRow.
@@ -71,10 +71,10 @@ struct WrittenRecords {
   std::int64_t step_rows = 0;
 };
 
-// `all`: everything that was finished. Else the attempts, what was said of them, and the baselines and A/B comparisons
-// that have no others.
-// What cannot be read, or could not be taken in again, is left out (Connection::left_out). Messages to a webhook stay:
-// the other database would send them again. Throws InputError for a selection that names nothing.
+// For `all`, writes everything that was finished. Otherwise writes the selected attempts, their annotations, and the
+// baselines and A/B comparisons that use no other attempts. Records that cannot be read, or could not be imported, are
+// left out (Connection::left_out). Messages to a webhook are not exported, because the other database would send them
+// again. Throws InputError for a selection that names nothing.
 WrittenRecords write_records(const Connection& store, const Selection& selection, const LineSink& sink);
 
 }  // namespace perfbench::harness

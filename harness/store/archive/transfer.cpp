@@ -21,7 +21,7 @@ namespace {
 
 void check_target(const fs::path& file) {
   if (fs::exists(file) && !is_archive(file)) {
-    throw InputError("[export] " + file.string() + " is there and is no file of `perfbench export`: name another one");
+    throw InputError("[export] " + file.string() + " exists and is not a file of `perfbench export`: name another one");
   }
 }
 
@@ -56,8 +56,8 @@ ExportReport export_runs(const ExportRequest& request) {
 
 namespace {
 
-// Hands on each line without its newline, of bytes that come piece by piece. A line that is longer than any may be is
-// handed on as far as it was read, for the one who takes it to refuse.
+// Splits bytes that arrive in pieces into lines and passes on each without its newline. A line that is too long is
+// passed on as far as it was read, so that the receiver refuses it.
 class LineSplitter {
  public:
   explicit LineSplitter(const LineSink& sink) : sink_(sink) {}
@@ -77,10 +77,10 @@ class LineSplitter {
 
  private:
   const LineSink& sink_;
-  std::string held_;  // of a line whose end is still to come
+  std::string held_;  // the part of a line whose end has not arrived yet
 };
 
-// Straight from the file, so that nothing unpacked lies about, however this process ends.
+// Directly from the file, so that no unpacked data stays behind, however this process ends.
 void take_records(const CheckedArchive& archive, std::uint64_t most_unpacked_bytes, RecordImport& records) {
   const LineSink take = [&records](std::string_view line) { records.take(line); };
   LineSplitter lines(take);
@@ -88,7 +88,7 @@ void take_records(const CheckedArchive& archive, std::uint64_t most_unpacked_byt
   lines.finish();
 }
 
-// SQLite reads a database from a file alone.
+// SQLite can read a database only from a file.
 void take_version1(const CheckedArchive& archive, const fs::path& file, std::uint64_t most_unpacked_bytes,
                    const Connection& db, RecordImport& records) {
   const TemporaryFile payload(db.path(), "import");
@@ -104,8 +104,8 @@ ImportCounts import_runs(const fs::path& path, const fs::path& file, std::uint64
   const CheckedArchive archive(file);
   const auto& header = archive.header();
   if (header.schema_version > current_schema().version()) {
-    throw InputError("[import] " + file.string() + " is of a database of schema version " +
-                     std::to_string(header.schema_version) + ", this perfbench knows versions up to " +
+    throw InputError("[import] " + file.string() + " contains a database of schema version " +
+                     std::to_string(header.schema_version) + ", but this perfbench knows versions up to " +
                      std::to_string(current_schema().version()) + "; use a newer perfbench");
   }
   auto db = open_database(path);

@@ -1,4 +1,4 @@
-// Runs of a database as one file with its checksum (archive.h).
+// Runs of a database as one file with a checksum (archive.h).
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace perfbench::harness {
 
 struct ExportRequest {
   std::filesystem::path db;
-  Selection selection = {SelectionKind::all, {}, 0};  // all: all that write_records() knows
+  Selection selection = {SelectionKind::all, {}, 0};  // all: everything that write_records() knows
   std::filesystem::path file;
   std::string perfbench_version;
 };
@@ -22,18 +22,18 @@ struct ExportReport {
   std::int64_t attempts = 0;
   std::int64_t step_rows = 0;
   std::uintmax_t file_bytes = 0;
-  std::set<std::string> left_out = {};  // of the selection: what cannot be read
+  std::set<std::string> left_out = {};  // records of the selection that cannot be read
 };
 
 // Needs room beside `file` for its contents without compression, and little memory. Throws InputError for a selection
-// that names nothing, and for a `file` that is there and is no export.
+// that names nothing, and if `file` exists and is not an export.
 ExportReport export_runs(const ExportRequest& request);
 
-// A file of `perfbench export` into a database. The same file can be taken in at any time, and two databases that take
-// in each other's files end up with the same contents.
-// One transaction; `db` is made if it does not exist. Throws InputError, with nothing taken in, for a file that is
-// damaged or cut off or unpacks to more than it may (archive.h), of a newer perfbench, with records that no perfbench
-// writes, or at odds with the database (record_import.h).
+// Imports a file of `perfbench export` into a database. The same file can be imported repeatedly, and two databases
+// that import each other's files end up with the same contents. Uses one transaction; `db` is created if it does not
+// exist. Throws InputError, without importing anything, for a file that is damaged or cut off, that unpacks to more
+// than allowed (archive.h), that comes from a newer perfbench, that contains invalid records, or that contradicts the
+// database (record_import.h).
 ImportCounts import_runs(const std::filesystem::path& db, const std::filesystem::path& file,
                          std::uint64_t most_unpacked_bytes = 0);
 

@@ -10,11 +10,11 @@ namespace perfbench::harness {
 namespace {
 
 [[noreturn]] void reject_database(const std::string& file, const std::string& why) {
-  throw InputError("[import] " + file + " holds no sound database of a perfbench: " + why +
-                   "; nothing was taken in, export it again");
+  throw InputError("[import] " + file + " does not contain a valid perfbench database: " + why +
+                   "; nothing was imported, export it again");
 }
 
-// An export of an older perfbench is brought to today's schema before it is read.
+// An export of an older perfbench is upgraded to today's schema before it is read.
 Connection open_unpacked(const std::filesystem::path& payload, const std::string& file) {
   try {
     { open_database(payload); }
@@ -50,15 +50,15 @@ void read_version1(const std::filesystem::path& payload, const std::string& file
                    const LineSink& sink) {
   const auto unpacked = open_unpacked(payload, file);
   try {
-    if (columns_of(unpacked) != columns_of(ours)) reject_database(file, "its tables are others");
+    if (columns_of(unpacked) != columns_of(ours)) reject_database(file, "its tables differ");
     write_records(unpacked, {.kind = SelectionKind::all, .id = {}}, sink);
   } catch (const StoreError& e) {
     if (!is_sound(unpacked)) reject_database(file, e.what());
-    throw;  // the database that it should go into, or its disk
+    throw;  // an error of the target database, or its disk
   }
   if (unpacked.left_out().empty()) return;
   throw InputError("[import] " + file + ": " + *unpacked.left_out().begin() +
-                   ". Nothing was taken in: the file was changed after its export, or is of a database that was");
+                   ". Nothing was imported: the file, or the database that was exported, was modified");
 }
 
 }  // namespace perfbench::harness

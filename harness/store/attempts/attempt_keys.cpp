@@ -23,7 +23,7 @@ AttemptName attempt_name(const Connection& db, std::int64_t attempt_key) {
                 "SELECT run_id, sweep_id, attempt, attempts.started_utc FROM attempts JOIN runs USING (run_key) "
                 "JOIN sweeps USING (sweep_key) WHERE attempt_key = ?");
   if (row.with(attempt_key).step()) return {row.text(0), row.text(1), row.integer(2), row.text(3)};
-  refuse_row(db, {"attempts", "attempt_key " + std::to_string(attempt_key)}, "it, its run or its sweep is not there");
+  refuse_row(db, {"attempts", "attempt_key " + std::to_string(attempt_key)}, "it, its run or its sweep is missing");
 }
 
 }  // namespace perfbench::harness

@@ -1,4 +1,4 @@
-// Attempts by the name that they have in every database.
+// Finds attempts by the name that is the same in every database.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,12 @@
 
 namespace perfbench::harness {
 
-// Its key; nothing where the database does not have it.
+// The key of the attempt; nullopt if the database does not have it.
 std::optional<std::int64_t> find_attempt(const Connection& db, const AttemptName& name);
-// Throws InputError that names it, where the database does not have it.
+// Throws InputError with the name if the database does not have the attempt.
 std::int64_t attempt_key_of(const Connection& db, const AttemptName& name);
 
-// Of the attempt with that key. Throws UnreadableRow (stored_row.h) where the database does not have it.
+// The name of the attempt with that key. Throws UnreadableRow (stored_row.h) if the database does not have it.
 AttemptName attempt_name(const Connection& db, std::int64_t attempt_key);
 
 }  // namespace perfbench::harness

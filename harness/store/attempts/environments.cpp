@@ -18,7 +18,7 @@ EnvironmentReader::EnvironmentReader(const Connection& db)
     : facts_(db, "SELECT name_key, value FROM environment_facts WHERE environment_key = ?"),
       name_(db, "SELECT name FROM names WHERE name_key = ?") {}
 
-// Of all environments they are the same.
+// The names are the same for all environments.
 const std::string& EnvironmentReader::name_of(std::int64_t name_key) {
   auto& name = names_[name_key];
   if (name.empty() && name_.with(name_key).step()) name = name_.text(0);
@@ -69,8 +69,8 @@ void ClassPeakReader::read_next() {
   if (oldest.size() > kMeasurements) oldest.resize(kMeasurements);
 }
 
-// A store of many commits has many environments. They are numbered in the order in which they were first seen, so that
-// those behind the oldest measurements need not be read.
+// A store with many commits has many environments. They are numbered in the order in which they were first seen, so
+// those after the oldest measurements need not be read.
 std::shared_ptr<const ClassPeak> ClassPeakReader::of(std::int64_t environment_key) {
   const auto layout = layout_of(environment_key);
   if (const auto known = known_.find(layout); known != known_.end()) return known->second;

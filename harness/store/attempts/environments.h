@@ -1,4 +1,4 @@
-// Environments out of the store, each of which many attempts share.
+// Reads environments from the store. Many attempts share one.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace perfbench::harness {
 
-// Each is read once.
+// Reads each environment once.
 class EnvironmentReader {
  public:
   explicit EnvironmentReader(const Connection& db);
@@ -31,18 +31,18 @@ class EnvironmentReader {
   std::unordered_map<std::int64_t, std::shared_ptr<const StoredEnvironment>> known_;
 };
 
-// The peak of a CPU that MFU is of. Every run measures the rate of its threads when it begins, and what else runs then
-// makes it up to several times too low. So runs of equal layout on one class of machine (environment_rows.h) have one
-// peak: the highest of the first 20 that were recorded. It does not change once there are so many.
+// The peak of a CPU for MFU. Every run measures the rate of its threads at its beginning, and other programs can make
+// that rate several times too low. So runs of equal layout on one class of machine (environment_rows.h) share a peak:
+// the highest of the first 20 measurements. It no longer changes once there are that many.
 
 class ClassPeakReader {
  public:
   static constexpr std::size_t kMeasurements = 20;
 
-  // `environments` is of the same connection, and outlives this.
+  // `environments` uses the same connection and must outlive this reader.
   ClassPeakReader(const Connection& db, EnvironmentReader& environments);
 
-  // Null where no run of this layout and class has measured it.
+  // Null if no run of this layout and class has measured it.
   std::shared_ptr<const ClassPeak> of(std::int64_t environment_key);
 
  private:
@@ -64,8 +64,8 @@ class ClassPeakReader {
   Statement rates_;
   std::int64_t read_up_to_ = -1;  // key of an environment
   bool read_all_ = false;
-  Measurement newest_begin_;                         // the first of the environment that was read last
-  std::map<Layout, std::vector<Measurement>> read_;  // the oldest, in the order in which they were recorded
+  Measurement newest_begin_;                         // the first one of the environment that was read last
+  std::map<Layout, std::vector<Measurement>> read_;  // the oldest measurements, in the order of recording
   std::map<Layout, std::shared_ptr<const ClassPeak>> known_;
 };
 

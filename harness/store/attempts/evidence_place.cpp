@@ -15,7 +15,7 @@ bool is_of(const fs::path& folder, const std::string& record_sha256) {
     const auto record = read_attempt(folder);
     return record && record_digest(*record) == record_sha256;
   } catch (const InputError&) {
-    return false;  // damaged since: whose it is nobody knows
+    return false;  // damaged meanwhile: its owner is unknown
   }
 }
 

@@ -1,4 +1,4 @@
-// Where the run directories of stored attempts lie.
+// Finds the run directories of stored attempts.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,14 @@ class EvidencePlaces {
  public:
   EvidencePlaces(const Connection& db, std::filesystem::path runs);
 
-  // RUNS/<run>/<number> of the attempt with that key, if the attempt.json there is the one that was taken in, bit by
-  // bit; nothing where there is none, or another attempt's.
+  // RUNS/<run>/<number> of the attempt with that key, if the attempt.json there is exactly the one that was stored.
+  // nullopt if there is none, or one of another attempt.
   std::optional<std::filesystem::path> of(std::int64_t attempt_key);
 
  private:
   Statement row_;
   std::filesystem::path runs_;
-  std::map<std::string, std::vector<AttemptDirectory>> listed_;  // by run: a run may have thousands
+  std::map<std::string, std::vector<AttemptDirectory>> listed_;  // by run, because a run may have thousands
 };
 
 }  // namespace perfbench::harness

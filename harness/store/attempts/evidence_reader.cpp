@@ -34,7 +34,7 @@ RowName row_of_attempt(std::int64_t key) {
   return {"attempts", "attempt_key " + std::to_string(key)};
 }
 
-// Its name, cell and command, and how it ended.
+// The name, cell, command and result of the attempt.
 AttemptRecord read_record(const Connection& db, std::int64_t key) {
   const auto name = row_of_attempt(key);
   Statement row(db,
@@ -43,7 +43,7 @@ AttemptRecord read_record(const Connection& db, std::int64_t key) {
                 "FROM attempts a JOIN runs USING (run_key) JOIN sweeps USING (sweep_key) JOIN cells c USING (cell_key) "
                 "LEFT JOIN attempt_settings USING (attempt_key) LEFT JOIN names engine ON engine.name_key = engine_key "
                 "WHERE attempt_key = ?");
-  if (!row.with(key).step()) refuse_row(db, name, "its run, sweep or cell is not there");
+  if (!row.with(key).step()) refuse_row(db, name, "its run, sweep or cell is missing");
   AttemptRecord out{.run_id = row.text(0),
                     .attempt = row.integer(1),
                     .state = stored_enum<AttemptState>(db, name, "state", row.text(2)),
@@ -124,7 +124,7 @@ SweepEntry read_sweep(const Connection& db, const std::string& sweep_id) {
   Statement row(db,
                 "SELECT matrix, started_utc, kind, coalesce(selection, '') FROM sweeps "
                 "LEFT JOIN sweep_selections USING (sweep_key) WHERE sweep_id = ?");
-  if (!row.with(sweep_id).step()) refuse_row(db, name, "it is not there");
+  if (!row.with(sweep_id).step()) refuse_row(db, name, "it is missing");
   return {.sweep_id = sweep_id,
           .matrix = row.text(0),
           .started_utc = row.text(1),

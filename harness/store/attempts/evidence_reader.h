@@ -1,4 +1,4 @@
-// What evidence_writer.h wrote, read back: with the same fields, less what the database does not keep.
+// Reads back the records of evidence_writer.h, with the same fields except those that the database does not keep.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@
 namespace perfbench::harness {
 
 struct StoredEvidence {
-  RunEvidence evidence;  // memory of each of several ranks is not kept; sweep_kind and selection are of the sweep
+  RunEvidence evidence;  // memory of each of several ranks is not kept; sweep_kind and selection belong to the sweep
   std::vector<TraceSummary> traced;
 };
 
 // All of them throw UnreadableRow (stored_row.h).
 StoredEvidence read_evidence(const Connection& db, std::int64_t attempt_key);
 
-// Its attempt, its environment and what the store says of both, without run, result and rows.
+// Reads the attempt, its environment and the store's facts about both, without run, result and rows.
 RunEvidence read_circumstances(const Connection& db, std::int64_t attempt_key);
 
 SweepEntry read_sweep(const Connection& db, const std::string& sweep_id);

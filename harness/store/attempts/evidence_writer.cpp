@@ -115,7 +115,7 @@ std::int64_t add_sweep(Connection& db, const SweepEntry& sweep) {
                 surer_kind("kind", "excluded.kind"))
       .run(sweep.sweep_id, sweep.matrix, sweep.started_utc, spec::enum_name(sweep.kind));
   const auto key = *find_key(db, "SELECT sweep_key FROM sweeps WHERE sweep_id = ?", sweep.sweep_id);
-  // Begun or resumed with --only, a sweep is one of a part, whatever its other attempts say.
+  // A sweep that was begun or resumed with --only covers a part of the matrix, whatever its other attempts say.
   if (!sweep.only.empty()) {
     Statement(db,
               "INSERT INTO sweep_selections (sweep_key, selection) VALUES (?, ?) "

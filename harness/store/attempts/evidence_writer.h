@@ -1,6 +1,6 @@
-// The one way of an attempt into the database: from its run directory (ingest.h), or from a file of another database
-// (harness/store/archive/transfer.h). What is derived, columns of a run and metrics, is made here and never taken from
-// others.
+// The only way into the database for an attempt, from its run directory (ingest.h) or from a file of another database
+// (harness/store/archive/transfer.h). Derived values, which are columns of a run and metrics, are computed here and
+// never taken from outside.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@
 
 namespace perfbench::harness {
 
-// A sweep as far as its attempts say what it is.
+// The facts about a sweep that its attempts contain.
 struct SweepEntry {
-  std::string sweep_id;  // empty: of attempts outside a sweep
+  std::string sweep_id;  // empty: for attempts outside a sweep
   std::string matrix;    // of its first attempt
   std::string started_utc;
   SweepKind kind = SweepKind::imported;
@@ -28,16 +28,17 @@ struct SweepEntry {
     f(Field{"sweep_id", "its name"}, self.sweep_id);
     f(Field{"matrix", "matrix of its first attempt"}, self.matrix);
     f(Field{"started_utc", "when its first attempt began"}, self.started_utc);
-    f(Field{"kind", "what it was made for"}, self.kind);
-    f(Field{"selection", "which cells of the matrix it was to run; empty: all"}, self.only);
+    f(Field{"kind", "its purpose"}, self.kind);
+    f(Field{"selection", "cells of the matrix that it was to run; empty: all"}, self.only);
   }
 };
 
-// Adds it, or to what is known of it: the earlier beginning, the surer kind, a selection. Returns its key.
+// Adds the sweep, or completes the known entry: the earlier beginning, the more specific kind, a selection. Returns its
+// key.
 std::int64_t add_sweep(Connection& db, const SweepEntry& sweep);
 
-// An attempt that the database does not have. Call it within a transaction. Throws StoreError (constraint) for two rows
-// of one rank and step.
+// Adds an attempt that the database does not have. Call it inside a transaction. Throws StoreError (constraint) for two
+// rows with the same rank and step.
 void add_evidence(Connection& db, const RunEvidence& evidence, const std::vector<TraceSummary>& traced);
 
 }  // namespace perfbench::harness

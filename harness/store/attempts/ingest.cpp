@@ -14,7 +14,7 @@ namespace perfbench::harness {
 namespace fs = std::filesystem;
 namespace {
 
-// Throws if the database knows the attempt with other contents.
+// Throws if the database has the attempt with other contents.
 bool is_present(Connection& db, const AttemptRecord& attempt, const std::string& sha256, const fs::path& directory) {
   const auto key = find_attempt(db, name_of(attempt));
   if (!key) return false;
@@ -23,15 +23,15 @@ bool is_present(Connection& db, const AttemptRecord& attempt, const std::string&
   if (known.text(0) == sha256) return true;
   throw InputError("[ingest] " + (directory / kAttemptFile).string() + ":1 contradicts what " + db.path().string() +
                    " holds of attempt " + std::to_string(attempt.attempt) + " of run " + attempt.run_id.substr(0, 16) +
-                   ", started " + attempt.started_utc + ": one of the two was changed; ingest into a new database");
+                   ", started " + attempt.started_utc + ": one of the two was modified; ingest into a new database");
 }
 
 struct TracedSteps {
   std::vector<TraceSummary> summaries;
-  std::string problem;  // why there are none although the run was to trace some
+  std::string problem;  // why there are none although the run should have traced some
 };
 
-// Whatever is wrong with a trace, the timed steps are worth keeping.
+// The timed steps are worth keeping, whatever is wrong with a trace.
 TracedSteps traced_steps(const fs::path& directory, const RunEvidence& evidence) {
   TracedSteps traced;
   try {
@@ -46,14 +46,14 @@ TracedSteps traced_steps(const fs::path& directory, const RunEvidence& evidence)
   } catch (const std::exception& e) {
     traced.problem = e.what();
   }
-  // That an attempt which ended early has no trace goes without saying.
+  // An attempt that ended early is expected to have no trace.
   if (evidence.attempt.state != AttemptState::ok) traced.problem.clear();
   return traced;
 }
 
-// Folders that hold a run, finished or not, in the order of their paths.
+// The folders that contain a run, finished or not, sorted by path.
 std::vector<fs::path> run_directories(const fs::path& root) {
-  std::error_code none;  // a link that leads in circles, say: there is nothing below it
+  std::error_code none;  // for example a cycle of links: there is nothing below it
   const auto holds_run = [&none](const fs::path& folder) {
     return fs::exists(folder / kRunFile, none) || fs::exists(folder / kAttemptFile, none);
   };
@@ -76,7 +76,7 @@ IngestOutcome ingest_run_directory(Connection& db, const fs::path& directory) {
   if (!evidence) return {};
   const auto traced = traced_steps(directory, *evidence);
   Transaction transaction(db);
-  // Again, under the lock: another process may have taken it in meanwhile.
+  // Checked again under the lock, because another process may have stored it meanwhile.
   if (is_present(db, evidence->attempt, evidence->record_sha256, directory)) return {.ingested = Ingested::present};
   add_evidence(db, *evidence, traced.summaries);
   transaction.commit();
@@ -105,7 +105,7 @@ IngestReport ingest_tree(Connection& db, const fs::path& root) {
       report.lost_step_lines += outcome.lost_step_lines;
       if (outcome.spoiled) {
         report.problems.push_back(
-            fmt::format("[ingest] {}: taken in as crashed: {}", directory.string(), outcome.damage));
+            fmt::format("[ingest] {}: stored as crashed: {}", directory.string(), outcome.damage));
       } else if (!outcome.damage.empty()) {
         report.damaged.push_back(fmt::format("[ingest] {}: {}", directory.string(), outcome.damage));
       }
@@ -113,7 +113,7 @@ IngestReport ingest_tree(Connection& db, const fs::path& root) {
     } catch (const InputError& e) {
       report.problems.emplace_back(e.what());
     } catch (const StoreError& e) {
-      if (e.fault() != StoreFault::constraint) throw;  // of the database, and not of this directory
+      if (e.fault() != StoreFault::constraint) throw;  // an error of the database, and not of this directory
       report.problems.emplace_back("[ingest] " + directory.string() + ": " + e.what());
     }
   }

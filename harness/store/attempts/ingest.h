@@ -1,5 +1,5 @@
-// Run directories into the database. One transaction per attempt; what is there already is left alone, so the same
-// directory can be ingested at any time, and by several processes at once.
+// Stores run directories in a database, with one transaction for each attempt. Known attempts are left unchanged, so
+// the same directory can be ingested at any time, and by several processes at once.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@ enum class Ingested { added, present, unfinished };
 
 struct IngestOutcome {
   Ingested ingested = Ingested::unfinished;  // unfinished: no attempt.json yet
-  std::int64_t step_rows = 0;                // added
-  std::int64_t lost_step_lines = 0;          // last lines that were cut off when a rank died
-  std::string trace_problem;  // why the trace of a finished run gave no rows; the run itself was taken in
-  std::string damage;         // the reason with which an attempt with damaged files was taken in
-  bool spoiled = false;       // by them: it is recorded as ok, and was taken in as crashed
+  std::int64_t step_rows = 0;                // number of added rows
+  std::int64_t lost_step_lines = 0;          // number of last lines that were cut off when a rank died
+  std::string trace_problem;                 // why the trace of a finished run gave no rows; the run itself was stored
+  std::string damage;                        // the reason with which an attempt with damaged files was stored
+  bool spoiled = false;                      // because of the damage: it is recorded as ok, but was stored as crashed
 };
 
-// Throws InputError for broken evidence (harness/evidence/run_directory.h), and for an attempt that the database knows
+// Throws InputError for broken evidence (harness/evidence/run_directory.h), and for an attempt that the database has
 // with other contents.
 IngestOutcome ingest_run_directory(Connection& db, const std::filesystem::path& directory);
 
@@ -30,15 +30,16 @@ struct IngestReport {
   std::int64_t added = 0;
   std::int64_t present = 0;
   std::int64_t unfinished = 0;
-  std::int64_t step_rows = 0;               // added
-  std::int64_t lost_step_lines = 0;         // cut off, of the attempts added
-  std::vector<std::string> problems;        // one message per directory not taken in, or as crashed by its damage
-  std::vector<std::string> damaged;         // one per attempt that failed and left damaged files
-  std::vector<std::string> trace_problems;  // one per attempt that was taken in without its trace
+  std::int64_t step_rows = 0;        // number of added rows
+  std::int64_t lost_step_lines = 0;  // number of lines that were cut off, in the added attempts
+  std::vector<std::string>
+      problems;  // one message for each directory that was not stored, or was stored as crashed because of damage
+  std::vector<std::string> damaged;         // one for each attempt that failed and left damaged files
+  std::vector<std::string> trace_problems;  // one for each attempt that was stored without its trace
 };
 
-// Every run directory below `root` (or `root` itself), in the order of their paths. A broken one is a problem of the
-// report and does not stop the others. Throws InputError when there is no run directory.
+// Ingests every run directory below `root` (or `root` itself), sorted by path. A broken one becomes a problem in the
+// report and does not stop the others. Throws InputError if there is no run directory.
 IngestReport ingest_tree(Connection& db, const std::filesystem::path& root);
 
 }  // namespace perfbench::harness

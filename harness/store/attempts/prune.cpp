@@ -30,7 +30,7 @@ class Pruning {
   ~Pruning() {
     try {
       db_.execute("DROP TABLE IF EXISTS temp.kept; DROP TABLE IF EXISTS temp.gone");
-    } catch (const StoreError&) {  // the connection is beyond use, which the caller is being told
+    } catch (const StoreError&) {  // the connection is not usable any more, and the caller already gets an error
     }
   }
   Pruning(const Pruning&) = delete;
@@ -67,7 +67,7 @@ class Pruning {
     return statement.integer(0);
   }
 
-  // `attempts` is a condition on attempts a.
+  // `attempts` is a condition on the attempts a.
   template <class... T>
   void keep(KeptFor reason, const std::string& attempts, const T&... values) {
     Statement(db_, "INSERT OR IGNORE INTO temp.kept SELECT a.attempt_key, ?1 FROM attempts a WHERE " + attempts)
@@ -78,7 +78,7 @@ class Pruning {
     return "a.sweep_key IN (SELECT sweep_key FROM sweeps WHERE " + condition + ")";
   }
 
-  // In the order of KeptFor: who came first is the reason.
+  // In the order of KeptFor: the first rule that keeps an attempt gives the reason.
   void choose() {
     keep(KeptFor::baseline, "a.attempt_key IN (SELECT attempt_key FROM baseline_attempts)");
     keep(KeptFor::alert, of_sweeps("sweep_id <> '' AND sweep_id IN (SELECT good_sweep_id FROM alerts UNION "
@@ -99,7 +99,7 @@ class Pruning {
       keep(KeptFor::no_sweep, of_sweeps("sweep_id = ''"));
     }
     if (request_.rule.keep_sweeps) {
-      // Kinds that are measured for their own sake are one sequence.
+      // Kinds that are measured for their own sake form one sequence.
       keep(KeptFor::newest,
            "a.sweep_key IN (SELECT sweep_key FROM (SELECT sweep_key, row_number() OVER (PARTITION BY matrix, CASE "
            "WHEN " +
@@ -113,7 +113,7 @@ class Pruning {
         "(SELECT attempt_key FROM temp.kept)");
   }
 
-  // Nights that are dated in the future stay too: nobody has looked at them.
+  // Nights with a date in the future stay, too, because no screen has used them yet.
   void keep_history() {
     const HistoryQuery query{.now_utc = request_.now_utc};
     for (const auto key : load_night_keys(db_, query)) keep(KeptFor::history, "a.sweep_key = ?2", key);
@@ -129,7 +129,8 @@ class Pruning {
     while (reasons.step()) out.kept[static_cast<KeptFor>(reasons.integer(0))] = reasons.integer(1);
   }
 
-  // Tables whose rows are parts of an attempt, with the column that says of which: their primary key begins with it.
+  // Tables whose rows are parts of an attempt, with the column that names the attempt, which is the first one of their
+  // primary key.
   std::vector<std::pair<std::string, std::string>> parts_of_attempts() const {
     Statement rows(db_,
                    "SELECT t.name, f.\"from\" FROM sqlite_schema t, pragma_foreign_key_list(t.name) f "
@@ -140,7 +141,7 @@ class Pruning {
     return out;
   }
 
-  // Rows of parts first, then attempts, then what only they referred to.
+  // Removes first the rows of parts, then attempts, then rows to which only they referred.
   void remove_rows() {
     for (const auto& [table, column] : parts_of_attempts()) {
       db_.execute(fmt::format("DELETE FROM \"{}\" WHERE \"{}\" IN (SELECT attempt_key FROM temp.gone)", table, column));
@@ -195,7 +196,7 @@ class Pruning {
     return bytes;
   }
 
-  // remove_all removes links and not what they lead to.
+  // remove_all removes links and not their targets.
   static void remove_folder(const fs::path& folder, PruneResult& out) {
     std::error_code error;
     fs::remove_all(folder, error);
@@ -203,7 +204,8 @@ class Pruning {
       out.problems.push_back(fmt::format("{} could not be removed: {}", folder.string(), error.message()));
       return;
     }
-    fs::remove(folder.parent_path(), error);  // of the run, if that was its last attempt: only an empty folder goes
+    fs::remove(folder.parent_path(),
+               error);  // the folder of the run, if that was its last attempt: only an empty folder can be removed
   }
 
   void shrink(PruneResult& out) {
@@ -211,7 +213,7 @@ class Pruning {
       db_.execute("VACUUM");
       Statement(db_, "PRAGMA wal_checkpoint(TRUNCATE)").step();
     } catch (const StoreError& e) {
-      out.problems.push_back(fmt::format("the rows are gone, but the file keeps its size: {}", e.what()));
+      out.problems.push_back(fmt::format("the rows are removed, but the file keeps its size: {}", e.what()));
     }
   }
 
@@ -223,7 +225,7 @@ class Pruning {
 
 PruneResult prune(Connection& db, const PruneRequest& request) {
   if (!request.rule.keep_sweeps && !request.rule.keep_days) {
-    throw InputError("[prune] what is to be kept? give --keep-sweeps N, --keep-days N or both");
+    throw InputError("[prune] say what to keep: give --keep-sweeps N, --keep-days N or both");
   }
   return Pruning(db, request).run();
 }

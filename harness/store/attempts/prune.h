@@ -1,4 +1,4 @@
-// Attempts that nothing needs any more, out of a database and out of its run directories.
+// Removes attempts that nothing needs any more from a database and from its run directories.
 #pragma once
 
 #include <array>
@@ -15,23 +15,23 @@
 
 namespace perfbench::harness {
 
-// Why an attempt stays. Of several reasons the first of this order is counted.
+// Why an attempt stays. If there are several reasons, the first one in this order counts.
 enum class KeptFor {
-  baseline,    // an entry of the ledger is made of it, in force or not
-  alert,       // a night that an alert is about, or a comparison that confirmed it
+  baseline,    // an entry of the ledger uses it, in force or not
+  alert,       // a night of an alert, or a comparison that confirmed it
   comparison,  // a pair of an A/B comparison
   tag,         // of the attempt, or of its run
-  note,        // the same
-  history,     // a night that the screen looks back on (HistoryQuery::nights), its control, and the control's first
+  note,        // likewise
+  history,     // a night that the screen uses (HistoryQuery::nights), its control, and the control's first night
   recent,      // PruneRule::keep_days
   newest,      // PruneRule::keep_sweeps
-  no_sweep     // outside a sweep, and no days were given: no sweep of it is older or newer
+  no_sweep     // outside a sweep, if no days were given: such an attempt has no position among sweeps
 };
 
 struct PruneRule {
-  // The newest so many sweeps of each matrix; controls, comparisons and reproductions are counted by themselves.
+  // Keeps this many newest sweeps of each matrix; controls, comparisons and reproductions are counted separately.
   std::optional<std::int64_t> keep_sweeps = {};
-  // What was started within so many days before now.
+  // Keeps attempts that were started within this many days before now.
   std::optional<std::int64_t> keep_days = {};
 };
 
@@ -47,19 +47,19 @@ struct PruneRequest {
 };
 
 struct PruneResult {
-  std::int64_t attempts = 0;          // that go
-  std::int64_t step_rows = 0;         // of those
-  std::int64_t database_bytes = 0;    // whole pages that they leave; VACUUM finds some more
-  std::int64_t evidence_folders = 0;  // run directories of those attempts; 0 with PruneEvidence::keep
+  std::int64_t attempts = 0;          // number of attempts that are removed
+  std::int64_t step_rows = 0;         // of these attempts
+  std::int64_t database_bytes = 0;    // whole pages that become free; VACUUM finds some more
+  std::int64_t evidence_folders = 0;  // number of run directories of these attempts; 0 with PruneEvidence::keep
   std::int64_t evidence_bytes = 0;
-  std::map<KeptFor, std::int64_t> kept;  // attempts that stay
-  std::vector<std::string> problems;     // what was to go and did not: a folder that cannot be removed, VACUUM
+  std::map<KeptFor, std::int64_t> kept;  // number of attempts that stay
+  std::vector<std::string> problems;     // things that could not be removed: a folder that cannot be deleted, VACUUM
 };
 
-// Deletes in one transaction; with PruneDo::say it is rolled back, so that what it says is what would be freed. Run
-// directories go after the commit, each only if its attempt.json is that of the very attempt (evidence_place.h), and no
-// symbolic link is followed. At last the file shrinks (VACUUM). Throws InputError for a rule that keeps nothing in
-// particular.
+// Deletes in one transaction. With PruneDo::say it is rolled back, so the report says what would be freed. Run
+// directories are removed after the commit, each only if its attempt.json belongs to exactly that attempt
+// (evidence_place.h), and no symbolic link is followed. Finally the file is made smaller (VACUUM). Throws InputError
+// for a rule that keeps nothing in particular.
 PruneResult prune(Connection& db, const PruneRequest& request);
 
 }  // namespace perfbench::harness

@@ -8,12 +8,12 @@
 namespace perfbench::harness {
 namespace {
 
-// Facts of the build that depend on how a run is laid out, and not on the engine.
+// Build facts that depend on the layout of a run, and not on the engine.
 bool is_layout(std::string_view fact) {
   return fact == "ranks" || fact == "threads_per_rank";
 }
 
-// Of an engine whose digest is known, or of another.
+// For an engine with or without a known digest.
 Subject read_told(const StoredEnvironment& environment, bool is_known) {
   std::map<std::string, std::string> told;
   Subject out{.git_commit = environment.git_commit()};
@@ -42,7 +42,7 @@ SubjectReader::SubjectReader(const Connection& db)
                    "WHERE a_attempt_key = ?1 AND side = 'A' UNION ALL "
                    "SELECT side, engine_sha256 FROM ab_pairs JOIN ab_sides USING (comparison_key) "
                    "WHERE b_attempt_key = ?1 AND side = 'B'"),
-      // Runs outside of pairs, such as the traced ones, are told apart by the path of their engine.
+      // Runs outside of pairs, such as traced ones, are distinguished by the path of their engine.
       sides_(db,
              "SELECT side, engine_sha256 FROM ab_comparisons JOIN ab_sides USING (comparison_key) "
              "WHERE comparison_id = ?1 AND engine IN (SELECT argument FROM attempt_arguments WHERE attempt_key = ?2)") {

@@ -1,5 +1,5 @@
-// Subjects out of the store: from the recorded digest of the engine, the command of the attempt, the pairs and sides of
-// comparisons, and the facts that the engine told.
+// Reads subjects from the store. They follow from the recorded digest of the engine, the command of the attempt, the
+// pairs and sides of comparisons, and the facts that the engine reported.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +16,12 @@
 
 namespace perfbench::harness {
 
-// An attempt, as far as its subject depends on it.
+// The parts of an attempt on which its subject depends.
 struct SubjectOf {
   std::int64_t attempt_key = 0;
   std::string sweep_id = {};
-  SweepKind kind = SweepKind::imported;                       // of the sweep
-  std::shared_ptr<const StoredEnvironment> environment = {};  // null: the engine never got that far
+  SweepKind kind = SweepKind::imported;                       // kind of the sweep
+  std::shared_ptr<const StoredEnvironment> environment = {};  // null: the engine did not get that far
 };
 
 class SubjectReader {
@@ -40,8 +40,8 @@ class SubjectReader {
   Statement inject_;
   Statement paired_side_;
   Statement sides_;
-  std::map<std::int64_t, std::string> engines_;  // by key, read once
-  // What engines told, read once for each environment, and apart for engines that are recorded.
+  std::map<std::int64_t, std::string> engines_;  // by key, each read once
+  // The facts of engines, read once for each environment, and separately for engines with a recorded digest.
   std::map<std::pair<std::shared_ptr<const StoredEnvironment>, bool>, std::optional<Subject>> told_;
 };
 

@@ -22,14 +22,14 @@ std::optional<double> number(const Statement& row, int column) {
   return row.real(column);
 }
 
-// The first of several that one alert speaks for gives it its numbers.
+// If one alert speaks for several findings, the first one gives it its numbers.
 std::vector<Finding> largest_first(std::vector<Finding> findings) {
   std::stable_sort(findings.begin(), findings.end(),
                    [](const Finding& a, const Finding& b) { return size_of(a) > size_of(b); });
   return findings;
 }
 
-// Reads alerts with what hangs on them; its statements are prepared once.
+// Reads alerts with the rows that belong to them; prepares its statements once.
 class AlertReader {
  public:
   explicit AlertReader(const Connection& db)
@@ -59,7 +59,7 @@ class AlertReader {
     finding.detail = row.text(18);
     out.reopens = row.text(19);
     read_parts(key, out);
-    if (out.events.empty()) refuse_row(db_, name, "it has no row of alert_events, and so no state");
+    if (out.events.empty()) refuse_row(db_, name, "it has no row of alert_events, and therefore no state");
     return out;
   }
 
@@ -156,7 +156,7 @@ Alert find_alert(const Connection& db, const std::string& id_start) {
     throw InputError("[alerts] '" + id_start + "': an alert is named by the first 4 to 12 hex digits of its id, as " +
                      "`perfbench alerts list` prints it");
   }
-  // A range and not LIKE: it uses the index. 'g' follows every hex digit.
+  // Uses a range and not LIKE, so that the index is used. 'g' follows every hex digit.
   Statement rows(db, std::string("SELECT alert_key, ") + kColumns +
                          " FROM alerts WHERE alert_id >= ?1 AND alert_id < ?1 || 'g' ORDER BY alert_id LIMIT 2");
   rows.with(id_start);

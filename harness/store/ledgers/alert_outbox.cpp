@@ -10,7 +10,7 @@
 namespace perfbench::harness {
 namespace {
 
-// Longer than a try with its wait takes, so that no other process sends the message meanwhile.
+// Longer than one try including its wait, so that no other process sends the message meanwhile.
 constexpr const char* kHold = "+180 seconds";
 
 OutboxMessage read_message(const Connection& db, const Statement& row) {
@@ -23,7 +23,8 @@ OutboxMessage read_message(const Connection& db, const Statement& row) {
           .ended_utc = row.text(6)};
 }
 
-// Takes the message, or takes it for longer; false when another process has it or has dealt with it.
+// Reserves the message, or extends the reservation. Returns false if another process has reserved or already handled
+// it.
 bool hold(Connection& db, const OutboxMessage& message, std::int64_t tries_seen, const std::string& now_utc) {
   Statement(db,
             "UPDATE alert_outbox SET held_until_utc = strftime('%Y-%m-%dT%H:%M:%SZ', ?2, ?3) "
@@ -32,7 +33,7 @@ bool hold(Connection& db, const OutboxMessage& message, std::int64_t tries_seen,
   return db.changes() == 1;
 }
 
-// Writes down how a try went, and lets go of the message where this was its last one of the call.
+// Records the result of a try, and releases the message after the last try of this call.
 void note_try(Connection& db, const OutboxMessage& message, const std::string& now_utc) {
   const bool ended = message.state != MessageState::waiting;
   std::optional<std::string_view> ended_utc;
@@ -52,7 +53,8 @@ struct Sending {
   const RetryPolicy& policy;
 };
 
-// Tries one message as often as a call may. Returns the outcome of the last try; nothing when another process has it.
+// Tries one message as often as a call may. Returns the outcome of the last try; nullopt if another process has the
+// message.
 std::optional<DeliveryOutcome> send(const Sending& sending, OutboxMessage& message) {
   const auto& policy = sending.policy;
   const auto known = message;

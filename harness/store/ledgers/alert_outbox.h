@@ -1,6 +1,6 @@
-// Messages that wait for their receiver (table alert_outbox). What cannot be delivered now is tried at the next call,
-// on another night if need be; a message that was acknowledged is never sent again. Between two processes a message is
-// held by one of them; after a kill in the middle of sending it may be sent twice, with the same id.
+// Messages that wait for their receiver (table alert_outbox). If a message cannot be delivered now, the next call tries
+// again, perhaps on another night. A message that was acknowledged is never sent again. Only one process at a time may
+// send a message. After a kill during sending, it may be sent twice with the same id.
 #pragma once
 
 #include <chrono>
@@ -29,13 +29,13 @@ struct OutboxMessage {
 
 enum class DeliveryOutcome {
   acknowledged,
-  try_again,  // a receiver that is off, slow or busy: worth another try at once
-  refused,    // by this receiver, as it is set up now: no use before somebody mends it
+  try_again,  // the receiver is off, slow or busy: worth another try soon
+  refused,    // by this receiver in its present configuration: useless until somebody repairs it
 };
 struct DeliveryResult {
   DeliveryOutcome outcome = DeliveryOutcome::acknowledged;
-  std::string error;                                     // holds neither the address nor the token
-  std::optional<std::chrono::seconds> retry_after = {};  // asked for by the receiver
+  std::string error;                                     // contains neither the address nor the token
+  std::optional<std::chrono::seconds> retry_after = {};  // as the receiver requested
 };
 using Deliver = std::function<DeliveryResult(const std::string& body, const std::string& message_id)>;
 
@@ -45,16 +45,17 @@ struct OutboxClock {
 };
 OutboxClock system_outbox_clock();
 
-// Waits between the tries of one call: first_wait, then twice as long each time; what the receiver asks for counts up
-// to longest_wait.
+// Waits between the tries of one call: first_wait, then twice as long each time. A wait that the receiver requests
+// counts up to longest_wait.
 struct RetryPolicy {
   std::int64_t tries_a_call = 3;
-  std::int64_t most_tries = 30;  // over all calls: ten nights of a receiver that is off, then the message is given up
+  std::int64_t most_tries =
+      30;  // over all calls: enough for ten nights with a receiver that is off; then the message is given up
   std::chrono::seconds first_wait{1};
   std::chrono::seconds longest_wait{30};
 };
 
-// False when a message of that id is known: it is not queued again.
+// Returns false if a message with that id is known: it is not queued again.
 bool queue_message(Connection& db, const std::string& message_id, const std::string& body, const std::string& now_utc);
 
 struct OutboxReport {
@@ -62,8 +63,8 @@ struct OutboxReport {
   std::vector<OutboxMessage> waiting;   // after the call
   std::vector<OutboxMessage> given_up;  // by this call
 };
-// Sends what waits, oldest first. A receiver that still wants another try at the end of its tries ends the call: the
-// other messages would meet the same.
+// Sends waiting messages, oldest first. If a receiver still wants another try after all tries, the call ends, because
+// the other messages would have the same problem.
 OutboxReport deliver_outbox(Connection& db, const Deliver& deliver, const OutboxClock& clock,
                             const RetryPolicy& policy = {});
 

@@ -11,7 +11,7 @@
 namespace perfbench::harness {
 namespace {
 
-// What read_entry expects.
+// The rows that read_entry expects.
 std::string entries_sql(const std::string& rest) {
   return select_sql<Baseline>("baselines", rest, ", baseline_key");
 }

@@ -1,4 +1,4 @@
-// Searches for a first bad commit in the store: tables bisections, bisection_steps and bisection_candidates.
+// Bisections in the store: tables bisections, bisection_steps and bisection_candidates.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,13 @@ struct BisectionStepRecord {
   std::string commit;
   StepOutcome outcome = StepOutcome::skipped;
   std::string detail;
-  std::string comparison_id;  // empty where none ran
+  std::string comparison_id;  // empty if none ran
 
   template <class Self, class F>
   static void fields(Self& self, F&& f) {
     using spec::Field;
-    f(Field{"git_commit", "commit that was looked at"}, self.commit);
-    f(Field{"outcome", "what it is"}, self.outcome);
+    f(Field{"git_commit", "commit that was tested"}, self.commit);
+    f(Field{"outcome", "its result"}, self.outcome);
     f(Field{"detail", "why"}, self.detail);
     f(Field{"comparison_id", "the comparison, or empty"}, self.comparison_id);
   }
@@ -33,33 +33,33 @@ struct BisectionRecord {
   std::string good_commit;
   std::string bad_commit;
   std::string started_utc = {};   // set by the ledger
-  std::string finished_utc = {};  // empty: cut off, or under way
+  std::string finished_utc = {};  // empty: it was interrupted, or is still running
   std::vector<BisectionStepRecord> steps = {};
-  std::vector<std::string> candidates = {};  // oldest first: one, or those that cannot be told apart
+  std::vector<std::string> candidates = {};  // oldest first: one commit, or several that cannot be distinguished
 
   template <class Self, class F>
   static void fields(Self& self, F&& f) {
     using spec::Field;
     f(Field{"matrix", "name of the matrix"}, self.matrix);
-    f(Field{"metric", "tag of the metric"}, self.metric);
-    f(Field{"good_commit", "known to be good"}, self.good_commit);
-    f(Field{"bad_commit", "known to be bad"}, self.bad_commit);
+    f(Field{"metric", "name of the metric"}, self.metric);
+    f(Field{"good_commit", "known good commit"}, self.good_commit);
+    f(Field{"bad_commit", "known bad commit"}, self.bad_commit);
     f(Field{"started_utc", "when it began"}, self.started_utc);
     f(Field{"finished_utc", "when it ended"}.null_at_default(), self.finished_utc);
-    f(Field{"steps", "commits that were looked at, in order"}, self.steps);
-    f(Field{"candidates", "commits that it may be, oldest first"}, self.candidates);
+    f(Field{"steps", "commits that were tested, in order"}, self.steps);
+    f(Field{"candidates", "possible first bad commits, oldest first"}, self.candidates);
   }
 };
 
-// Its key; it begins now.
+// Starts a bisection now and returns its key.
 std::int64_t begin_bisection(Connection& db, BisectionRecord bisection);
 void add_bisection_step(Connection& db, std::int64_t key, std::int64_t step, const BisectionStepRecord& record);
-// `commits` oldest first: one, or those that cannot be told apart.
+// `commits` are oldest first: one, or several that cannot be distinguished.
 void finish_bisection(Connection& db, std::int64_t key, const std::vector<std::string>& commits);
 
-// Those that were finished, oldest first, without what cannot be read (Connection::left_out).
+// The finished bisections, oldest first, without rows that cannot be read (Connection::left_out).
 std::vector<BisectionRecord> finished_bisections(const Connection& db);
-// One that another database has, as it is there.
+// Adds a bisection of another database unchanged.
 void add_bisection(Connection& db, const BisectionRecord& bisection);
 
 }  // namespace perfbench::harness

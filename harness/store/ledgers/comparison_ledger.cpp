@@ -34,7 +34,7 @@ SideRun side_run(StoredAttempt attempt) {
           .metrics = std::move(attempt.metrics)};
 }
 
-// By key.
+// Side runs by key.
 std::map<std::int64_t, SideRun> load_side_runs(const Connection& db, const std::vector<std::int64_t>& keys) {
   std::map<std::int64_t, SideRun> out;
   for (auto& attempt : load_attempts(db, keys)) {
@@ -247,7 +247,7 @@ void finish_comparison(Connection& db, const ComparisonRecord& comparison, const
 SideRun store_side_run(Connection& db, const std::filesystem::path& attempt_dir, const AttemptRecord& record) {
   ingest_run_directory(db, attempt_dir);
   const auto key = find_attempt(db, name_of(record));
-  if (!key) throw std::runtime_error("[store] " + attempt_dir.string() + " was taken in and is not there");
+  if (!key) throw std::runtime_error("[store] " + attempt_dir.string() + " was stored but is missing");
   auto run = load_side_runs(db, {*key}).at(*key);
   run.wall_ns = record.wall_ns;
   return run;

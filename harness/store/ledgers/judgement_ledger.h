@@ -1,6 +1,6 @@
-// The ledger of decisions: by which rule, at which look, from which nights and beside which references a verdict was
-// given (harness/records/judgement.h). Tables judgements and judgement_lines; `perfbench show
-// verdict:ID` prints them. Nothing of it is worked out anew: what the code decides tomorrow may differ.
+// The ledger of decisions: the rule, look, nights and references on which a verdict is based
+// (harness/records/judgement.h). Tables judgements and judgement_lines; `perfbench show verdict:ID` prints them.
+// Nothing is computed again, because tomorrow's code may decide differently.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace perfbench::harness {
 
-// In the transaction of the caller, or one of its own. One that is there already stays as it is.
+// Uses the transaction of the caller, or one of its own. An existing judgement is left unchanged.
 void add_judgement(Connection& db, const Judgement& judgement);
 
 std::optional<Judgement> find_judgement(const Connection& db, const std::string& judgement_id);
@@ -20,7 +20,7 @@ std::optional<Judgement> find_judgement(const Connection& db, const std::string&
 // Ids, oldest first.
 std::vector<std::string> judgement_ids(const Connection& db);
 
-// Of the judgements that opened the alert or went on with it, oldest first.
+// The judgements that opened or continued the alert, oldest first.
 std::vector<std::string> judgements_of_alert(const Connection& db, const std::string& alert_id);
 
 }  // namespace perfbench::harness

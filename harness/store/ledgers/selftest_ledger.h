@@ -1,4 +1,4 @@
-// Where measured error rates are kept: table selftest_results.
+// Stores measured error rates: table selftest_results.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace perfbench::harness {
 
 struct SelftestRun {
   std::string date_utc;
-  std::string version;  // of perfbench
+  std::string version;  // version of perfbench
   std::uint64_t seed = 0;
 };
 
@@ -23,7 +23,7 @@ struct SelftestRun {
 struct StoredSelftestResult {
   std::string date_utc;
   std::string version;
-  std::string seed;  // 64 bits without sign
+  std::string seed;  // 64 bits, unsigned
   SelftestKind kind = SelftestKind::aa;
   std::string noise;
   std::string measure;
@@ -40,20 +40,20 @@ struct StoredSelftestResult {
     constexpr double kMost = std::numeric_limits<double>::max();
     f(Field{"date_utc", "when it was measured"}, self.date_utc);
     f(Field{"version", "version of perfbench"}, self.version);
-    f(Field{"seed", "of the simulation"}, self.seed);
+    f(Field{"seed", "seed of the simulation"}, self.seed);
     f(Field{"kind", "what was measured"}, self.kind);
     f(Field{"noise", "kind of noise"}, self.noise);
     f(Field{"measure", "which rate"}, self.measure);
     f(Field{"value", "measured", -kMost, kMost}, self.value);
     f(Field{"low", "lower end of its interval", -kMost, kMost}, self.low);
     f(Field{"high", "upper end of its interval", -kMost, kMost}, self.high);
-    f(Field{"goal_rule", "what the goal is held to; null: there is none"}, self.goal_rule);
+    f(Field{"goal_rule", "limit of the goal; null: there is none"}, self.goal_rule);
     f(Field{"goal", "the goal", -kMost, kMost}, self.goal);
-    f(Field{"met", "1 where it is met", 0, 1}, self.met);
+    f(Field{"met", "1 if it is met", 0, 1}, self.met);
   }
 };
 
-// Every row that can be read, in the order in which they were stored; others are left out (Connection::left_out).
+// Every readable row, in the order in which rows were stored; others are left out (Connection::left_out).
 std::vector<StoredSelftestResult> stored_selftest_results(const Connection& db);
 void add_selftest_results(Connection& db, const std::vector<StoredSelftestResult>& rows);
 

@@ -1,5 +1,5 @@
-// Comparisons as rows, complete, with attempts by their names: what an export carries. The ledger of those that are
-// under way (comparison_ledger.h) writes the same rows.
+// Complete comparisons as rows, with attempts by their names, for exports. The ledger of running comparisons
+// (comparison_ledger.h) writes the same rows.
 #pragma once
 
 #include <optional>
@@ -11,17 +11,17 @@
 
 namespace perfbench::harness {
 
-// Ids of those that were finished, oldest first.
+// Ids of the finished comparisons, oldest first.
 std::vector<std::string> finished_comparisons(const Connection& db);
 
-enum class ComparisonParts { all, without_pairs };  // and without turns
+enum class ComparisonParts { all, without_pairs };  // without pairs means without turns, too
 
-// Nothing where there is none. Throws UnreadableRow (harness/store/stored_row.h).
+// nullopt if there is none. Throws UnreadableRow (harness/store/stored_row.h).
 std::optional<StoredComparison> find_comparison(const Connection& db, const std::string& comparison_id,
                                                 ComparisonParts parts = ComparisonParts::all);
 
-// One that another database has, as it is there; its id is new here. Throws InputError where an attempt of it is not in
-// the database.
+// Adds a comparison of another database unchanged; its id must be new here. Throws InputError if one of its attempts is
+// not in the database.
 void add_comparison(Connection& db, const StoredComparison& comparison);
 
 }  // namespace perfbench::harness

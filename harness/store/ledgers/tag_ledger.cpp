@@ -14,7 +14,7 @@ const std::string kTags = "SELECT name, run_id, attempt_key, author, created_utc
 const std::string kNotes =
     "SELECT run_id, attempt_key, author, text, created_utc FROM notes JOIN runs USING (run_key) ";
 
-// Letters, digits and ._-+ : nothing that a shell, a path or another kind of name takes for something else.
+// Letters, digits and ._-+ , which no shell, path or other kind of name interprets differently.
 bool is_tag_name(const std::string& name) {
   if (name.empty() || std::isalnum(static_cast<unsigned char>(name.front())) == 0) return false;
   for (const char letter : name) {
@@ -28,9 +28,9 @@ void check_tag_name(const Connection& db, const std::string& name) {
   const auto refuse = [&](const std::string& why) {
     throw InputError("[tag] '" + name + "' cannot be a tag: " + why + "; choose another, such as before-fix");
   };
-  if (!is_tag_name(name)) refuse("a tag begins with a letter or digit, and has letters, digits and . _ - + alone");
-  if (name == "latest" || name == "all") refuse("the word names runs already");
-  if (is_run_id_start(name)) refuse("it reads as the start of a run id");
+  if (!is_tag_name(name)) refuse("a tag begins with a letter or digit, and contains only letters, digits and . _ - +");
+  if (name == "latest" || name == "all") refuse("the word already names runs");
+  if (is_run_id_start(name)) refuse("it looks like the start of a run id");
   if (find_key(db, "SELECT sweep_key FROM sweeps WHERE sweep_id = ?", name)) refuse("it is the id of a sweep");
 }
 
@@ -75,7 +75,7 @@ std::string named_by(const Tag& tag) {
 void record_tag(Connection& db, const Tag& tag) {
   Transaction transaction(db);  // another process may be adding the same name
   check_tag_name(db, tag.name);
-  if (tag.author.empty()) throw InputError("[tag] a tag has an author: give --author");
+  if (tag.author.empty()) throw InputError("[tag] a tag needs an author: give --author");
   if (const auto other = find_tag(db, tag.name)) {
     throw InputError("[tag] '" + tag.name + "' is a tag of " + named_by(*other) + " already; remove it first with " +
                      "`perfbench tag " + tag.name + " " + tag.name + " --remove`, or choose another name");
@@ -96,7 +96,7 @@ void remove_tag(Connection& db, const std::string& name, const std::string& run_
   }
   const bool same_attempt = !tag->attempt_key || tag->attempt_key == attempt_key;
   if (tag->run_id != run_id || !same_attempt) {
-    throw InputError("[tag] '" + name + "' is a tag of " + named_by(*tag) + " and not of the run that was named; `" +
+    throw InputError("[tag] '" + name + "' is a tag of " + named_by(*tag) + " and not of the named run; `" +
                      "perfbench tag " + name + " " + name + " --remove` removes it");
   }
   Statement(db, "DELETE FROM tags WHERE name = ?").run(name);
@@ -121,8 +121,8 @@ std::vector<Tag> tags_of_run(const Connection& db, const std::string& run_id) {
 }
 
 void record_note(Connection& db, const Note& note) {
-  if (note.text.empty()) throw InputError("[note] a note has a text: `perfbench note RUN 'what is to be known of it'`");
-  if (note.author.empty()) throw InputError("[note] a note has an author: give --author");
+  if (note.text.empty()) throw InputError("[note] a note needs a text: `perfbench note RUN 'text'`");
+  if (note.author.empty()) throw InputError("[note] a note needs an author: give --author");
   Statement(db, "INSERT INTO notes (run_key, attempt_key, author, text, created_utc) VALUES (?, ?, ?, ?, ?)")
       .run(run_key_of(db, note.run_id), note.attempt_key, note.author, note.text, note.created_utc);
 }

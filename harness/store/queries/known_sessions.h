@@ -1,4 +1,4 @@
-// What the store knows of how far sessions of a cell differ.
+// The store's knowledge about differences between sessions of a cell.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace perfbench::harness {
 
-// Of the matrices of these cells, nights and sweeps by hand, as far back as the nightly screen looks; of those of the
+// The sessions of these cells' matrices: nights and sweeps by hand, as far back as the nightly screen looks, for those
 // metrics that vary between sessions.
 KnownSessions load_known_sessions(const Connection& db, const std::vector<CellRuns>& cells,
                                   const std::vector<std::string>& metrics);

@@ -4,7 +4,7 @@
 
 namespace perfbench::harness {
 
-// By the index of runs: a row for each, whatever the attempts.
+// Uses the index of runs: one row for each, whatever the number of attempts.
 std::vector<NamedCandidate> all_runs(const Connection& db) {
   Statement rows(db,
                  "SELECT run_id, label, started_utc FROM runs r JOIN attempts a ON a.attempt_key = (SELECT attempt_key "
@@ -16,7 +16,7 @@ std::vector<NamedCandidate> all_runs(const Connection& db) {
 }
 
 std::vector<NamedCandidate> runs_that_begin_with(const Connection& db, const std::string& start) {
-  // A range and not LIKE: it uses the index. 'g' follows every hex digit.
+  // Uses a range and not LIKE, so that the index is used. 'g' follows every hex digit.
   Statement rows(db, "SELECT run_key, run_id FROM runs WHERE run_id >= ?1 AND run_id < ?1 || 'g' LIMIT 100");
   Statement newest(db,
                    "SELECT label, started_utc FROM attempts a JOIN cells c USING (cell_key) WHERE a.run_key = ? "

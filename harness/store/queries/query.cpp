@@ -50,7 +50,7 @@ std::optional<spec::FlopCounts> flops_of(const Statement& rows) {
   return flops;
 }
 
-// What several attempts share is read once.
+// Data that several attempts share is read once.
 class AttemptReader {
  public:
   explicit AttemptReader(const Connection& db)
@@ -76,7 +76,7 @@ class AttemptReader {
   }
   static constexpr const char* kInOrder = " ORDER BY a.started_utc, a.attempt_key";
 
-  // Without those that cannot be understood.
+  // Leaves out rows that cannot be understood.
   std::vector<StoredAttempt> read(Statement& rows) {
     std::vector<StoredAttempt> out;
     while (rows.step()) {
@@ -171,11 +171,11 @@ std::vector<StoredAttempt> load_sweep(const Connection& db, const std::string& i
   if (!out.empty() || !db.left_out().empty()) return out;
   throw InputError("[store] " + db.path().string() + " has no sweep '" + id + "'" +
                    spec::suggestion(id, newest_sweep_ids(db, kSweepsLookedAt)) +
-                   "; 'latest', 'all', run:ID and attempt:ID/N also name attempts");
+                   "; 'latest', 'all', run:ID and attempt:ID/N also select attempts");
 }
 
 std::string whole_run_id(const Connection& db, const std::string& start) {
-  // A range and not LIKE: it uses the index. 'g' follows every hex digit.
+  // Uses a range and not LIKE, so that the index is used. 'g' follows every hex digit.
   Statement runs(db, "SELECT run_id FROM runs WHERE run_id >= ?1 AND run_id < ?1 || 'g' LIMIT 2");
   runs.with(start);
   if (!runs.step()) throw InputError("[store] " + db.path().string() + " has no run whose id begins with " + start);
@@ -207,13 +207,14 @@ Selection parse_selection(const std::string& text) {
   if (at == text.size()) return out;
   out.subject = text.substr(at + 1);
   if (out.subject.empty()) {
-    throw InputError("[store] '" + text + "': a subject stands behind the @, such as a commit, 'inject' or 'side B'");
+    throw InputError("[store] '" + text +
+                     "': a subject is missing after the @, such as a commit, 'inject' or 'side B'");
   }
   return out;
 }
 
 std::optional<std::string> newest_sweep(const Connection& db, const std::string& matrix) {
-  // One that was killed before its first attempt has a request, and no row in sweeps.
+  // A sweep that was killed before its first attempt has a request, but no row in sweeps.
   Statement sweeps(db,
                    "SELECT sweep_id, begun_utc AS at, 1 AS asked, request_key AS key FROM sweep_requests "
                    "WHERE matrix = ?1 UNION ALL SELECT sweep_id, started_utc, 0, sweep_key FROM sweeps s "
@@ -301,7 +302,7 @@ std::vector<StoredAttempt> load_selected(const Connection& db, const Selection& 
   return out;
 }
 
-// As a person would type it.
+// In the form in which a user types it.
 std::string text_of(const Selection& selection) {
   switch (selection.kind) {
     case SelectionKind::latest_sweep:
@@ -322,7 +323,7 @@ std::string text_of(const Selection& selection) {
 
 std::vector<StoredAttempt> load_attempts(const Connection& db, const Selection& selection) {
   if (selection.subject.empty()) return load_selected(db, selection);
-  const auto whole = selection.id + "@" + selection.subject;  // a sweep may be called so
+  const auto whole = selection.id + "@" + selection.subject;  // a sweep may have that name
   if (selection.kind == SelectionKind::sweep && has_sweep(db, whole)) return load_sweep(db, whole);
   return of_subject(load_selected(db, selection), selection.subject, text_of(selection));
 }
@@ -370,7 +371,7 @@ std::vector<StoredAttempt> of_subject(std::vector<StoredAttempt> attempts, const
     return std::find(named.begin(), named.end(), groups.place_of(attempt.subject)) == named.end();
   });
   if (!attempts.empty() || groups.subjects().empty()) return attempts;
-  throw InputError(fmt::format("[store] '{}@{}': no attempt is of that subject; there are: {}", asked, subject,
+  throw InputError(fmt::format("[store] '{}@{}': no attempt has that subject; the subjects are: {}", asked, subject,
                                names_text(groups.subjects())));
 }
 

@@ -41,7 +41,8 @@ namespace {
 
 using Keys = std::set<std::int64_t>;
 
-// Of so many an index finds the attempts; more are nearly all, or are many rows, of which no more are wanted soon.
+// The attempts of up to this many cells are found through an index. More cells are nearly all of them, or have so many
+// rows that a list soon has enough.
 constexpr std::size_t kFewCells = 64;
 
 Keys keys_of(Statement& rows) {
@@ -74,12 +75,12 @@ std::optional<std::vector<std::int64_t>> few_cells(const Connection& db, const R
   return out;
 }
 
-// Nothing where all environments are wanted.
+// nullopt if all environments are wanted.
 std::optional<Keys> sweeps_of_environments(const Connection& db, const RunFilter::MayBe& wanted) {
   EnvironmentReader reader(db);
   std::vector<std::optional<std::int64_t>> keys;
   bool all = wanted({});
-  if (all) keys.emplace_back();  // of attempts without one
+  if (all) keys.emplace_back();  // for attempts without one
   Statement environments(db, "SELECT environment_key FROM environments");
   while (environments.step()) {
     const auto key = environments.integer(0);
@@ -131,7 +132,7 @@ SweepKind kind_of(const Connection& db, const Statement& sweep) {
   return stored_enum<SweepKind>(db, {"sweeps", "sweep_id " + sweep.text(1)}, "kind", sweep.text(3));
 }
 
-// One cell of a sweep by one subject while its attempts are read.
+// One cell of a sweep by one subject, while its attempts are read.
 struct RunOfSweep {
   ListedRun run;
   std::vector<std::int64_t> attempt_keys;
@@ -145,7 +146,7 @@ struct CellOfSweep {
 
 class RunLister {
  public:
-  // `cells`: of no others; without them, of all.
+  // Reads only these `cells`; nullopt: all cells.
   RunLister(const Connection& db, std::optional<std::vector<std::int64_t>> cells)
       : db_(db),
         cell_keys_(std::move(cells)),
@@ -247,7 +248,7 @@ class RunLister {
   bool has_tags_;
   EnvironmentReader environments_;
   SubjectReader subjects_;
-  SubjectOf reading_;                                   // the attempt that is read, of the sweep that is read
+  SubjectOf reading_;  // the attempt that is being read, in the sweep that is being read
   std::map<std::int64_t, CellOfSweep> cells_of_sweep_;  // by cell_key
 };
 

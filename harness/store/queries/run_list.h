@@ -1,4 +1,4 @@
-// Cells out of the store, each of which runs in many sweeps.
+// Reads cells from the store, each of which runs in many sweeps.
 #pragma once
 
 #include <cstdint>
@@ -24,12 +24,12 @@ struct StoredCell {
   std::map<std::string, std::string> axes;
 };
 
-// Those that were asked for lately are read once.
+// Recently requested cells are kept in memory.
 class CellReader {
  public:
   explicit CellReader(const Connection& db);
 
-  // Until the next call.
+  // The reference is valid until the next call.
   const StoredCell& of(std::int64_t cell_key);
 
  private:
@@ -38,39 +38,39 @@ class CellReader {
   std::unordered_map<std::int64_t, StoredCell> known_;
 };
 
-// Where in a store the few runs are that somebody wants, found by indexes.
+// Where the requested runs are in a store, found through indexes.
 struct RunNarrowing {
-  std::optional<std::vector<std::int64_t>> cells;  // cell_key; nothing: too many to look for one by one
-  std::optional<std::set<std::int64_t>> sweeps;    // sweep_key; nothing: all
+  std::optional<std::vector<std::int64_t>> cells;  // cell_key; nullopt: too many to find one by one
+  std::optional<std::set<std::int64_t>> sweeps;    // sweep_key; nullopt: all
 };
 
-// No run that the filter's cell, environment, all_ok and untagged want is elsewhere.
+// All runs that the filter's cell, environment, all_ok and untagged accept are in these places.
 RunNarrowing places_of(const Connection& db, const RunFilter& wanted);
 
-// What a store holds, a row for each run of a sweep: what `perfbench list` shows.
+// The contents of a store for `perfbench list`: a row for each run of a sweep.
 enum class Visit { go_on, stop };
 
-// Those of the newest sweep first, within it in the order of their newest attempts, newest first; no more sweeps are
-// read than are visited. What is visited may still be what the filter does not want. Rows that cannot be read are left
-// out (Connection::left_out).
+// Visits the runs of the newest sweep first, and within a sweep those with the newest attempts first. Reads no more
+// sweeps than are visited. Visited runs may still fail the filter. Rows that cannot be read are left out
+// (Connection::left_out).
 void for_each_run(const Connection& db, const std::function<Visit(const ListedRun&)>& visit,
                   const RunFilter& wanted = {});
 
 struct ListedSweep {
-  std::string sweep_id;  // empty: of attempts outside a sweep
+  std::string sweep_id;  // empty: for attempts outside a sweep
   std::string matrix;
   SweepKind kind = SweepKind::imported;
   std::string started_utc;
   std::string selection;  // AttemptRecord::selection
   std::int64_t cells = 0;
   std::int64_t attempts = 0;
-  std::int64_t finished = 0;  // of them, state ok
+  std::int64_t finished = 0;  // attempts with state ok
 };
 
 // Newest first.
 void for_each_sweep(const Connection& db, const std::function<Visit(const ListedSweep&)>& visit);
 
-// Every axis that some cell has, by name.
+// The names of all axes of all cells, sorted.
 std::vector<std::string> list_axes(const Connection& db);
 
 }  // namespace perfbench::harness

@@ -18,7 +18,7 @@
 namespace perfbench::harness {
 namespace {
 
-// The last sweep that a query sees: what starts later is no part of the answer.
+// The last sweep that a query includes: sweeps that start later are ignored.
 struct Until {
   std::int64_t started_s = 0;
   std::int64_t sweep_key = std::numeric_limits<std::int64_t>::max();
@@ -46,8 +46,8 @@ Bounds bounds_of(const Connection& db, const HistoryQuery& query) {
   return {.nights = night, .controls = until_sweep(db, query.night->control_id).value_or(night)};
 }
 
-// Nights and their controls within ?1 to ?4 (Bounds), of the matrix ?5 or of all, the newest of each matrix first; one
-// whose start is no time is the oldest. Written once, used by every query.
+// Selects nights and their controls within ?1 to ?4 (Bounds), of the matrix ?5 or of all, the newest of each matrix
+// first; a night without a valid start counts as the oldest. Written once and used by every query.
 std::string nights_sql(const HistoryQuery& query) {
   const auto control = kind_condition("kind", SweepsOf::control);
   return "WITH dated AS (SELECT sweep_key, sweep_id, matrix AS swept, started_utc AS night_utc, kind, "
@@ -69,7 +69,7 @@ void bind_nights(Statement& rows, const Bounds& bounds, const HistoryQuery& quer
   rows.bind(5, query.matrix);
 }
 
-// As SQLite's GLOB understands it: of a pattern * alone is special.
+// In the form for SQLite's GLOB: in a pattern, only * is special.
 std::string glob_of(const std::string& pattern) {
   std::string out;
   for (const char letter : pattern) {
@@ -140,7 +140,8 @@ class HistoryReader {
     }
     stored_number(db_, {"metrics", attempt.row}, "value", row.real(3));
     if (row.is_null(7)) {
-      refuse_row(db_, {"sweeps", "sweep_id " + row.text(5)}, "started_utc is '" + row.text(6) + "', which is no time");
+      refuse_row(db_, {"sweeps", "sweep_id " + row.text(5)},
+                 "started_utc is '" + row.text(6) + "', which is not a valid time");
     }
     return true;
   }
@@ -153,11 +154,11 @@ class HistoryReader {
                                  .sweep_id = row.text(5),
                                  .kind = kind,
                                  .environment = environments_.of(environment_key)});
-    // A planted fault is what a demonstration is about.
+    // In a demonstration, the planted fault is the point.
     if (subject.is_faulty() && kind != SweepKind::simulated) return;
     auto& groups = cells_[{row.integer(0), row.integer(11) != 0}];
     const auto& machine = environments_.of(environment_key)->machine_fingerprint;
-    // Rows come night by night, so that what they belong to is near the end.
+    // Rows are sorted by night, so the group is near the end.
     auto group = std::find_if(groups.rbegin(), groups.rend(), [&](const Group& g) {
       return g.sweep_key == sweep_key && environments_.of(g.environment_key)->machine_fingerprint == machine &&
              same_subject(*g.subject, subject);
@@ -177,7 +178,7 @@ class HistoryReader {
              .only = row.text(8)};
   }
 
-  // Many points are of few subjects, which come night by night.
+  // Many points share few subjects, which appear night by night.
   std::shared_ptr<const Subject> shared(Subject subject) {
     const auto alike = [&subject](const std::shared_ptr<const Subject>& known) {
       return known->told == subject.told && same_subject(*known, subject);
@@ -246,7 +247,8 @@ class HistoryReader {
   std::unordered_map<std::int64_t, SweepRow> sweeps_;                  // by sweep
 };
 
-// Of a row of load_tonight. Where it cannot be read, it is not known that the cell did not run: nothing vanished.
+// For a row of load_tonight. If the row cannot be read, it is unknown whether the cell ran, so the cell has not
+// vanished.
 std::string state_tonight(const Connection& db, const Statement& row) {
   try {
     stored_enum<AttemptState>(db, {"attempts", "attempt_key " + row.text(8)}, "state", row.text(2));
@@ -327,7 +329,7 @@ std::vector<std::int64_t> load_night_keys(const Connection& db, const HistoryQue
   return out;
 }
 
-// The probe is the machine's, whatever engine ran: it is the same code in every engine.
+// The probe belongs to the machine and not to the engine, because it is the same code in every engine.
 std::map<std::string, double> load_probes(const Connection& db, const SeriesId& series) {
   Statement rows(db,
                  "SELECT s.sweep_id, m.value, environment_key FROM cells c JOIN runs r USING (run_key) "

@@ -1,6 +1,6 @@
-// What the nights of a store say about each cell: one value a night, machine and subject. A series goes on across
-// subjects, because it shows what each night's engine did; a value is of one. A night is one sweep that was made as
-// one (SweepsOf::history); sweeps by hand, pairs and reproductions are none.
+// The values of each cell over the nights of a store: one for each night, machine and subject. A series continues
+// across subjects, because it shows the effect of each night's engine, but a single value belongs to one subject. A
+// night is one sweep that was made as one (SweepsOf::history); sweeps by hand, pairs and reproductions do not count.
 #pragma once
 
 #include <cstddef>
@@ -20,40 +20,42 @@
 
 namespace perfbench::harness {
 
-// A night that looks at itself.
+// The sweeps of the night that asks.
 struct NightSweeps {
   std::string sweep_id;
   std::string control_id;  // the sweep of its control; empty: none ran
 };
 
-// What is dated later than `now_utc`, by a wrong clock or an import, is in no answer (load_future_nights names it).
+// Sweeps dated later than `now_utc`, because of a wrong clock or an import, are ignored (load_future_nights lists
+// them).
 struct HistoryQuery {
-  SweepsOf of = SweepsOf::history;         // what counts as a night
-  std::string series = "*";                // GLOB over MATRIX/CELL; the control is always read
-  std::optional<std::string> matrix = {};  // that one alone: its name, compared exactly
+  SweepsOf of = SweepsOf::history;         // the kinds that count as a night
+  std::string series = "*";                // a GLOB over MATRIX/CELL; the control is always read
+  std::optional<std::string> matrix = {};  // only this matrix: its exact name
   std::string metric = "step_time_s";
-  std::int64_t nights = 134;              // newest of each matrix: what the screen looks back (harness/stats/screen.h)
-  std::optional<NightSweeps> night = {};  // tonight, with all nights before it; nothing: the newest of each matrix
+  std::int64_t nights = 134;  // newest nights of each matrix: those that the screen uses (harness/stats/screen.h)
+  std::optional<NightSweeps> night =
+      {};  // tonight, with all nights before it; nullopt: the newest night of each matrix
   std::string now_utc = harness::utc_now();
 };
 
-// By matrix, cell and run. Values that are not above 0 are left out: they have no logarithm.
+// Sorted by matrix, cell and run. Values that are not above 0 are left out, because they have no logarithm.
 std::vector<SeriesHistory> load_history(const Connection& db, const HistoryQuery& query);
 
-// Of the control nothing: it is of whichever cell is the smallest that night.
+// Without the control, which uses the smallest cell of the night.
 Tonight load_tonight(const Connection& db, const HistoryQuery& query);
 
-// Nights and controls that the query passes over because they are dated in the future, oldest first.
+// Nights and controls that the query ignores because they are dated in the future, oldest first.
 std::vector<NightId> load_future_nights(const Connection& db, const HistoryQuery& query);
 
-// The control's first night at the commit of its newest one that says what it was, of those up to `until_utc`; nothing
-// before its first night.
+// The control's first night with the same commit as its newest one whose commit is known, among nights up to
+// `until_utc`; nullopt before its first night.
 std::optional<NightId> first_night_of_control(const Connection& db, const std::string& until_utc);
 
 // Keys of the sweeps that load_history reads: nights, and those of their control.
 std::vector<std::int64_t> load_night_keys(const Connection& db, const HistoryQuery& query);
 
-// Median noise probe of each night's runs, by sweep id: how fast the machine itself was.
+// The median noise probe of each night's runs, by sweep id: the speed of the machine itself.
 std::map<std::string, double> load_probes(const Connection& db, const SeriesId& series);
 
 }  // namespace perfbench::harness

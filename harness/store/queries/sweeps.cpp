@@ -35,7 +35,7 @@ std::string kind_condition(const std::string& column, SweepsOf which) {
   return column + " IN (" + names + ")";
 }
 
-// The names stand in the order of what they know, and none is a part of another.
+// The names are ordered by how specific they are, and none is a part of another one.
 std::string surer_kind(const std::string& a, const std::string& b) {
   std::string names;
   for (const auto& [kind, name] : spec::EnumNames<SweepKind>::kNames) names += std::string(name) + " ";

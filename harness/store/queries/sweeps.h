@@ -1,4 +1,4 @@
-// Kinds of sweeps as conditions of queries: each question of the store is asked of some kinds, and says so here.
+// Kinds of sweeps as conditions of queries: each query is about some kinds, which are defined here.
 #pragma once
 
 #include <cstdint>
@@ -10,24 +10,24 @@
 
 namespace perfbench::harness {
 
-// What the sweeps that a query is about were made for.
+// The kinds of sweeps that a query is about.
 enum class SweepsOf {
-  history,      // nights, and the made-up ones of a demonstration
+  history,      // nights, and the simulated ones of a demonstration
   control,      // of nights
-  measurement,  // whole matrices measured for their own sake: what "the newest sweep" means
-  resumption,   // those that `perfbench sweep --resume` may go on with
+  measurement,  // whole matrices measured for their own sake, among which "the newest sweep" is looked up
+  resumption,   // sweeps that `perfbench sweep --resume` may continue
 };
 
 bool is_of(SweepKind kind, SweepsOf which);
 
-// "s.kind IN ('night', 'simulated')", of the column `column`.
+// "s.kind IN ('night', 'simulated')", for the column `column`.
 std::string kind_condition(const std::string& column, SweepsOf which);
 
-// Of two columns that say the kind of one sweep the one that knows more, as an SQL expression: `imported` is what
-// nothing was known of, and `night` what a sweep by hand was called before kinds were kept.
+// The more specific one of two kinds of the same sweep, as an SQL expression over two columns: `imported` means that
+// nothing was known, and `night` was used for sweeps by hand before kinds were recorded.
 std::string surer_kind(const std::string& a, const std::string& b);
 
-// What sweeps by hand were asked to run: tables sweep_requests and sweep_request_words.
+// The requests of sweeps by hand: tables sweep_requests and sweep_request_words.
 struct RecordedRequest {
   std::string sweep_id;
   std::string matrix;
@@ -36,10 +36,10 @@ struct RecordedRequest {
   std::int64_t repeats = 0;  // 0: as the matrix says
 };
 
-// Of a sweep that has a request, only an earlier beginning is kept: attempts say again what the sweep was begun with.
+// If the sweep already has a request, only an earlier beginning is stored, because later attempts repeat the request.
 void record_request(Connection& db, const RecordedRequest& request);
 
-// Nothing where the sweep has none: it is of an older perfbench, or of another kind.
+// nullopt if the sweep has none: it is of another kind, or from an older perfbench.
 std::optional<RecordedRequest> find_request(const Connection& db, const std::string& sweep_id);
 
 }  // namespace perfbench::harness

@@ -1,4 +1,4 @@
-// The schema of the database and how an older one is brought up to it. The SQL is in schema.sql and migrations/*.sql,
+// The schema of the database, and the upgrade of older ones. The SQL is in schema.sql and migrations/*.sql, which are
 // embedded when perfbench is built.
 #pragma once
 
@@ -8,13 +8,13 @@
 namespace perfbench::harness {
 
 struct Migration {
-  int to_version;  // from to_version - 1
+  int to_version;  // from version to_version - 1
   std::string_view sql;
 };
 
 struct Schema {
-  std::string_view sql;                   // a new database
-  std::span<const Migration> migrations;  // ordered, contiguous, from version 2
+  std::string_view sql;                   // for a new database
+  std::span<const Migration> migrations;  // ordered and contiguous, from version 2
 
   int version() const { return migrations.empty() ? 1 : migrations.back().to_version; }
 };

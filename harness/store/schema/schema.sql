@@ -1,9 +1,10 @@
--- The perfbench database: everything that run directories say, one row per sample, so that a query never
--- parses text. Filled by `perfbench ingest` (ingest.h), which can rebuild it from run directories; only the baseline
--- ledger is written by hand. Conventions:
---   *_key is a local integer key, *_id a name that means the same in every database; times of day are UTC, ISO 8601;
---   every number has its unit in its name; a missing number (a diverged loss) is NULL.
--- PRAGMA user_version holds the version of the schema; harness/store/migrations/README.md says how to change it.
+-- The perfbench database: the content of run directories, one row for each sample, so that a query never parses text.
+-- `perfbench ingest` (ingest.h) fills it and can rebuild it from run directories; only the baseline ledger is written
+-- by hand. Conventions:
+--     *_key is a local integer key, *_id a name with the same meaning in every database; times are UTC, ISO 8601;
+--     every number has its unit in its name; a missing number (a diverged loss) is NULL.
+-- PRAGMA user_version contains the version of the schema; harness/store/schema/migrations/README.md says how to change
+-- it.
 
 -- Attempts that were made together: one invocation of a command, or one comparison.
 CREATE TABLE sweeps (
@@ -22,8 +23,8 @@ CREATE TABLE sweep_selections (
   selection TEXT NOT NULL CHECK (selection <> '')  -- the words of --only
 ) STRICT;
 
--- What a sweep by hand was asked to run. The row is there from the beginning of the sweep, before its first attempt, so
--- that a sweep which is killed early can be resumed. Sweeps of an older perfbench have none.
+-- The request of a sweep by hand. The row is written at the beginning of the sweep, before its first attempt, so that a
+-- sweep that is killed early can be resumed. Sweeps of an older perfbench have none.
 CREATE TABLE sweep_requests (
   request_key INTEGER PRIMARY KEY,
   sweep_id    TEXT NOT NULL UNIQUE CHECK (sweep_id <> ''),
@@ -72,8 +73,8 @@ CREATE TABLE names (
   name     TEXT NOT NULL UNIQUE
 ) STRICT;
 
--- Every field of run_json: "mesh.ici.dp" = "2". A field that perfbench learnt later has a row only where it is not at
--- its default, so that runs stored before and after are told apart by their contents alone.
+-- Every field of run_json: "mesh.ici.dp" = "2". A field that was added to perfbench later has a row only if it is not
+-- at its default, so that runs stored before and after are distinguished only by their contents.
 CREATE TABLE run_fields (
   run_key  INTEGER NOT NULL REFERENCES runs,
   name_key INTEGER NOT NULL REFERENCES names,
@@ -98,8 +99,8 @@ CREATE TABLE cell_axes (
   PRIMARY KEY (cell_key, axis)
 ) STRICT, WITHOUT ROWID;
 
--- A machine with a build (workloads/spec/environment.h), without the facts that change from hour to hour: those are
--- columns of attempts. Equal fingerprints mean equal facts; which machines are of one class is made of the facts when they
+-- A machine with a build (workloads/spec/environment.h), without the facts that change from hour to hour, which are
+-- columns of attempts. Equal fingerprints mean equal facts. Classes of machines are computed from the facts when they
 -- are read (environment_rows.h).
 CREATE TABLE environments (
   environment_key INTEGER PRIMARY KEY,
@@ -140,7 +141,7 @@ CREATE INDEX attempts_by_sweep ON attempts (sweep_key, cell_key);
 CREATE INDEX attempts_by_environment ON attempts (environment_key, sweep_key);
 CREATE INDEX attempts_not_ok ON attempts (sweep_key, state) WHERE state <> 'ok';
 
--- What was executed, one argument a row.
+-- The executed command, one argument a row.
 CREATE TABLE attempt_arguments (
   attempt_key INTEGER NOT NULL REFERENCES attempts,
   position    INTEGER NOT NULL,  -- 0 is the program
@@ -148,16 +149,16 @@ CREATE TABLE attempt_arguments (
   PRIMARY KEY (attempt_key, position)
 ) STRICT, WITHOUT ROWID;
 
--- With what an attempt was made. Attempts of an older perfbench do not say it.
+-- The settings of an attempt. Attempts of an older perfbench do not record them.
 CREATE TABLE attempt_settings (
   attempt_key INTEGER PRIMARY KEY REFERENCES attempts,
   engine_key  INTEGER NOT NULL REFERENCES names (name_key),  -- SHA-256 of the engine's file
   repeats     INTEGER NOT NULL CHECK (repeats >= 0)          -- of every cell, asked for by hand; 0: as the matrix says
 ) STRICT;
 
--- Every step of every rank (spec::StepRecord). Clustered by attempt: attempts are appended and read as a whole. A loss or
--- gradient norm that is NaN is NULL; an infinite one is infinite. Token counts that were not recorded are NULL. What is
--- traced (1) is in no timing.
+-- Every step of every rank (spec::StepRecord). Clustered by attempt: attempts are appended and read as a whole. A loss
+-- or gradient norm that is NaN is NULL; an infinite one is infinite. Token counts that were not recorded are NULL.
+-- Traced steps (1) do not count in any timing.
 CREATE TABLE steps (
   attempt_key            INTEGER NOT NULL REFERENCES attempts,
   version                INTEGER NOT NULL,
@@ -186,8 +187,8 @@ CREATE TABLE steps (
   PRIMARY KEY (attempt_key, rank, step)
 ) STRICT, WITHOUT ROWID;
 
--- Where the time of each traced step went (TraceSummary, harness/trace/trace_summary.h). Those that run after the timed ones
--- (trace_steps of a run) are not rows of steps; those of a profile are.
+-- How the time of each traced step was spent (TraceSummary, harness/trace/trace_summary.h). Steps that run after the
+-- timed ones (trace_steps of a run) are not rows of steps; those of a profile are.
 CREATE TABLE traced_steps (
   attempt_key        INTEGER NOT NULL REFERENCES attempts,
   rank               INTEGER NOT NULL,
@@ -208,7 +209,7 @@ CREATE TABLE traced_steps (
   PRIMARY KEY (attempt_key, rank, step)
 ) STRICT, WITHOUT ROWID;
 
--- What GPUs said of themselves beside the steps (spec::GpuSample); -1 is a number that the driver does not give.
+-- Samples of GPUs during the steps (spec::GpuSample); -1 is a number that the driver does not give.
 CREATE TABLE gpu_samples (
   attempt_key            INTEGER NOT NULL REFERENCES attempts,
   version                INTEGER NOT NULL,
@@ -227,7 +228,7 @@ CREATE TABLE gpu_samples (
   PRIMARY KEY (attempt_key, rank, at_ns)
 ) STRICT, WITHOUT ROWID;
 
--- What the engine itself said at the end (spec::RunSummary): memory of rank 0, FLOPs of one step on rank 0.
+-- The engine's own summary at the end (spec::RunSummary): memory of rank 0, FLOPs of one step on rank 0.
 CREATE TABLE attempt_summaries (
   attempt_key                      INTEGER PRIMARY KEY REFERENCES attempts,
   status                           TEXT NOT NULL,
@@ -266,7 +267,7 @@ CREATE TABLE attempt_traffic (
   PRIMARY KEY (attempt_key, axis, collective)
 ) STRICT, WITHOUT ROWID;
 
--- Who computed flash attention on a GPU (spec::AttentionKernel); no rows of a run on a CPU.
+-- The kernels that computed flash attention on a GPU (spec::AttentionKernel); a run on a CPU has no rows.
 CREATE TABLE attempt_attention (
   attempt_key INTEGER NOT NULL REFERENCES attempts,
   direction   TEXT NOT NULL CHECK (direction IN ('forward', 'backward')),
@@ -305,7 +306,7 @@ CREATE TABLE baseline_attempts (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX baseline_attempts_by_attempt ON baseline_attempts (attempt_key);
 
--- ... or of numbers from elsewhere, one per process run.
+-- ... or of numbers from outside, one for each process run.
 CREATE TABLE baseline_values (
   baseline_key INTEGER NOT NULL REFERENCES baselines,
   subject      TEXT NOT NULL,  -- a run id, or the label of a cell
@@ -404,8 +405,8 @@ CREATE TABLE selftest_results (
   met        INTEGER         -- NULL: no goal
 ) STRICT;
 
--- A/B comparisons: two sides in pairs of fresh processes (harness/store/ledgers/comparison_ledger.h). Attempts of both sides are
--- rows of attempts, of the sweep whose id is the comparison's.
+-- A/B comparisons: two sides in pairs of new processes (harness/store/ledgers/comparison_ledger.h). Attempts of both
+-- sides are rows of attempts, in the sweep with the comparison's id.
 CREATE TABLE ab_comparisons (
   comparison_key INTEGER PRIMARY KEY,
   comparison_id  TEXT NOT NULL UNIQUE,
@@ -488,7 +489,7 @@ CREATE TABLE ab_verdicts (
   PRIMARY KEY (comparison_key, cell_index, metric)
 ) STRICT, WITHOUT ROWID;
 
--- The ledger of decisions (judgement_ledger.h): by what verdicts were given, as sentences written down at that time.
+-- The ledger of decisions (judgement_ledger.h): the basis of verdicts, as sentences written down at that time.
 CREATE TABLE judgements (
   judgement_key INTEGER PRIMARY KEY,
   judgement_id  TEXT NOT NULL UNIQUE,  -- of a comparison in pairs its id, of a night its sweep
@@ -527,7 +528,7 @@ CREATE TABLE bisection_steps (
   comparison_id TEXT NOT NULL,     -- '' where none ran: the commit could not be built
   PRIMARY KEY (bisection_key, step)
 ) STRICT, WITHOUT ROWID;
--- What was found: one row is the first bad commit, several are those that cannot be told apart.
+-- The result: one row is the first bad commit, several rows are commits that cannot be distinguished.
 CREATE TABLE bisection_candidates (
   bisection_key INTEGER NOT NULL REFERENCES bisections,
   position      INTEGER NOT NULL,  -- oldest first
@@ -535,7 +536,7 @@ CREATE TABLE bisection_candidates (
   PRIMARY KEY (bisection_key, position)
 ) STRICT, WITHOUT ROWID;
 
--- Names that people gave (perfbench tag), each of one run or of one attempt of it.
+-- Names from users (perfbench tag), each for one run or for one attempt of it.
 CREATE TABLE tags (
   tag_key     INTEGER PRIMARY KEY,
   name        TEXT NOT NULL UNIQUE CHECK (name <> ''),
@@ -547,7 +548,7 @@ CREATE TABLE tags (
 CREATE INDEX tags_by_run ON tags (run_key);
 CREATE INDEX tags_by_attempt ON tags (attempt_key);
 
--- What people wrote about a run or one attempt of it (perfbench note). Rows are added, never changed.
+-- Notes of users about a run or one attempt of it (perfbench note). Rows are added, never changed.
 CREATE TABLE notes (
   note_key    INTEGER PRIMARY KEY,
   run_key     INTEGER NOT NULL REFERENCES runs,
@@ -571,13 +572,12 @@ SELECT a.attempt_key, s.sweep_id, c.matrix, c.label AS cell, r.run_id, r.model, 
 CREATE VIEW metric_values AS
 SELECT attempt_key, name AS metric, value FROM metrics JOIN names USING (name_key);
 
--- Views for other programs (pandas, DuckDB): their names and columns stay, others may be added. In no view is a number
--- that the tables lack; a column that a table has too means the same.
+-- Views for other programs (pandas, DuckDB): their names and columns stay, others may be added. Every number in a view
+-- is in the tables, too; a column with the name of a table's column has the same meaning.
 
--- The class of each machine, as text: machines of one class have equal text (harness/evidence/environment_rows.h says what is
--- in it, and that a memory counts as the smallest 2^n or 3 * 2^n bytes not below it).
--- DuckDB reads a view by its text: there an INTEGER has 32 bits, and a text that is no number ends the query, of whatever
--- row it is.
+-- The class of each machine as text: machines of one class have equal text (harness/evidence/environment_rows.h defines
+-- it, and that a memory counts as the smallest 2^n or 3 * 2^n bytes not below it). DuckDB evaluates a view by its text:
+-- there an INTEGER has 32 bits, and a text that is not a number ends the query, in whatever row it is.
 CREATE VIEW v_machines AS
 WITH RECURSIVE
 powers (size) AS (SELECT CAST(1 AS BIGINT) UNION ALL SELECT size * 2 FROM powers WHERE size < 2305843009213693952),
@@ -604,9 +604,10 @@ SELECT environment_key,
          '; ') AS machine_class
   FROM facts GROUP BY environment_key;
 
--- One row per attempt: what ran, when, of which commit and where, how it ended, and its main metrics. What was run is the
--- engine by its SHA-256 (NULL: an older perfbench did not record it), the faults injected into it (NULL: it had none),
--- and its side of a comparison (?: not recorded; NULL: of no comparison). Numbers of different ones are not to be pooled.
+-- One row for each attempt: what ran, when, its commit and machine, how it ended, and its main metrics. The subject
+-- consists of the engine by its SHA-256 (NULL: an older perfbench did not record it), the faults injected into it
+-- (NULL: none), and its side of a comparison (?: not recorded; NULL: not in a comparison). Numbers of different
+-- subjects must not be pooled.
 CREATE VIEW v_runs AS
 SELECT a.attempt_key, r.run_id, a.attempt, a.started_utc, c.matrix, c.label AS cell,
        (SELECT group_concat(axis || '=' || value, ' ')
@@ -651,7 +652,7 @@ SELECT a.attempt_key, r.run_id, a.attempt, a.started_utc, c.matrix, c.label AS c
   FROM attempts a JOIN runs r ON r.run_key = a.run_key JOIN sweeps s ON s.sweep_key = a.sweep_key
   JOIN cells c ON c.cell_key = a.cell_key LEFT JOIN v_machines ON v_machines.environment_key = a.environment_key;
 
--- One row per step of a rank; times in seconds. What is traced (1) is in no timing.
+-- One row for each step of a rank; times in seconds. Traced steps (1) do not count in any timing.
 CREATE VIEW v_steps AS
 SELECT t.attempt_key, r.run_id, a.attempt, t.rank, t.step, t.traced, t.wall_ns / 1e9 AS wall_s,
        t.data_ns / 1e9 AS data_s, t.forward_ns / 1e9 AS forward_s, t.backward_ns / 1e9 AS backward_s,

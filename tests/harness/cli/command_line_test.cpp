@@ -240,7 +240,7 @@ TEST_F(CommandLine, AMissingFolderForTemporaryFilesIsNamed) {
   const auto matrix = std::string(PERFBENCH_SOURCE_DIR) + "/matrices/quickstart.yaml";
   const auto end = run({"plan", matrix}, {{"TMPDIR", "/nonexistent"}});
   EXPECT_EQ(end.exit_code, 3);
-  EXPECT_THAT(end.error_output, HasSubstr("TMPDIR is '/nonexistent', which is no folder"));
+  EXPECT_THAT(end.error_output, HasSubstr("TMPDIR is '/nonexistent', which is not a folder"));
   EXPECT_EQ(run({"plan", matrix}, {{"TMPDIR", scratch_.path().string()}}).exit_code, 0);
 }
 

@@ -161,13 +161,13 @@ TEST_F(NightlyCommand, SimulatedAndMeasuredNightsNeedSeparateDatabases) {
   EXPECT_EQ(nightly({"--history-from", "simulated", "--no-confirm"}).exit_code, 2);
   const auto measured = nightly({});
   EXPECT_EQ(measured.exit_code, 3) << measured.output;
-  EXPECT_THAT(measured.error_output, HasSubstr("n.db holds a demonstration's nights"));
+  EXPECT_THAT(measured.error_output, HasSubstr("n.db contains the simulated nights of a demonstration"));
   EXPECT_EQ(nightly({"--history-from", "simulated", "--no-confirm"}).exit_code, 2) << "one demonstration after another";
   fs::remove(scratch_ / "n.db");
   EXPECT_EQ(nightly({}).exit_code, 2);
   const auto made_up = nightly({"--history-from", "simulated"});
   EXPECT_EQ(made_up.exit_code, 3) << made_up.output;
-  EXPECT_THAT(made_up.error_output, HasSubstr("n.db holds measured runs"));
+  EXPECT_THAT(made_up.error_output, HasSubstr("n.db contains measured runs"));
 }
 
 TEST_F(NightlyCommand, WithoutPairsAShiftIsNoAlert) {
@@ -187,7 +187,7 @@ TEST_F(NightlyCommand, TheFirstNightOfAStoreIsUndecidedAndSaysWhy) {
   EXPECT_THAT(first.output, HasSubstr("2 runs measured; 0 series screened, 9 with too few nights yet; 2 of 2 cells not "
                                       "tested."));
   EXPECT_THAT(first.output, HasSubstr("is the control from now on"));
-  EXPECT_THAT(first.output, HasSubstr("Before tonight this database has no number of this matrix"));
+  EXPECT_THAT(first.output, HasSubstr("This database has no earlier measurements of this matrix"));
   EXPECT_THAT(first.output, HasSubstr("its first night: there is no baseline for it"));
   EXPECT_THAT(first.output, HasSubstr("No cell was tested."));
   EXPECT_THAT(read_text(scratch_ / "n.xml"), HasSubstr("name=\"attention=flash\""));
@@ -358,11 +358,11 @@ TEST_F(NightlyCommand, PairsTonightWithTheControlOnceAMonth) {
   const auto early = nightly({"--no-confirm"});
   EXPECT_EQ(early.exit_code, 2) << early.output << early.error_output;
   EXPECT_THAT(early.output, HasSubstr("not confirmed: --no-confirm"));
-  EXPECT_THAT(early.output, Not(HasSubstr("once a month")));
+  EXPECT_THAT(early.output, Not(HasSubstr("Monthly comparison")));
   let_months_pass();
   const auto due = nightly({});
   EXPECT_EQ(due.exit_code, 1) << due.output << due.error_output;
-  EXPECT_THAT(due.output, HasSubstr("Compared with the control of 2026-01-01, as once a month: 2 series are worse"));
+  EXPECT_THAT(due.output, HasSubstr("Monthly comparison with the control of 2026-01-01: 2 series are worse"));
   {
     const auto db = open_database(scratch_ / "n.db", {.mode = OpenMode::read_only});
     const auto alerts = load_alerts(db, AlertScope::live);
@@ -402,10 +402,10 @@ TEST_F(NightlyCommand, TheMonthlyPairsGoBackToTheNewestImprovement) {
   let_months_pass();
   write_engine(scratch_ / "perfbench-engine", "0.75");
   const auto due = nightly({"--no-confirm"});
-  EXPECT_THAT(due.output, Not(HasSubstr("once a month"))) << "without pairs there are none";
+  EXPECT_THAT(due.output, Not(HasSubstr("Monthly comparison"))) << "without pairs there are none";
   const auto compared = nightly({});
   EXPECT_EQ(compared.exit_code, 1) << compared.output << compared.error_output;
-  EXPECT_THAT(compared.output, ContainsRegex("Compared with the improved engine of [-0-9]+, as once a month: "));
+  EXPECT_THAT(compared.output, ContainsRegex("Monthly comparison with the improved engine of [-0-9]+: "));
   EXPECT_THAT(compared.output, HasSubstr("step_time_s"));
 }
 
@@ -444,7 +444,8 @@ TEST_F(NightlyCommand, AControlThatCrashesIsNoRegression) {
   write_text(scratch_ / "broken", "");
   const auto night = nightly({});
   EXPECT_EQ(night.exit_code, 2) << night.output << night.error_output;
-  EXPECT_THAT(night.output, HasSubstr("The control did not run, and drift of the machine is not subtracted: crashed"));
+  EXPECT_THAT(night.output,
+              HasSubstr("The control did not run, so the drift of the machine is not subtracted: crashed"));
 }
 
 TEST_F(NightlyCommand, ALastGoodEngineThatCannotRunIsReported) {

@@ -119,7 +119,7 @@ TEST_F(StoreCommands, IngestNamesABrokenFileAndExitsWithThree) {
   write_text(scratch_ / "runs/s1/1/env.json", "{");
   const auto end = run({"ingest", "runs", "--db", "q.db"});
   EXPECT_EQ(end.exit_code, 3);
-  EXPECT_THAT(end.error_output, HasSubstr("runs/s1/1: taken in as crashed: "));
+  EXPECT_THAT(end.error_output, HasSubstr("runs/s1/1: stored as crashed: "));
   EXPECT_THAT(end.error_output, HasSubstr("env.json was cut off or damaged: "));
   EXPECT_THAT(end.output, HasSubstr("2 attempts added"));
   EXPECT_THAT(run({"report", "--db", "q.db"}).output, HasSubstr("0.501"));

@@ -75,7 +75,7 @@ TEST_F(AbCommand, DetectsTheRequestedDifferenceAndDoesNotCountItsPilots) {
   EXPECT_EQ(slower.exit_code, 1) << slower.output << slower.error_output;
   EXPECT_THAT(slower.output, ContainsRegex("\\| seed=100 +\\| step_time_s +\\| REGRESSED +\\|"));
   EXPECT_THAT(slower.output, HasSubstr("--detect 2.0 %: at most 12 pairs of 10 turns"));
-  EXPECT_EQ(count("SELECT count(*) FROM ab_pairs"), 8) << "the pilots are none of them";
+  EXPECT_EQ(count("SELECT count(*) FROM ab_pairs"), 8) << "the pilots do not count";
   EXPECT_EQ(count("SELECT count(*) FROM attempts"), 2 * (2 + 8) + 2) << "and the traced pair";
   EXPECT_EQ(count("SELECT count(DISTINCT run_key) FROM attempts"), 3) << "of the pilots, the pairs and the traces";
   EXPECT_EQ(detect("./same").exit_code, 0);
@@ -131,7 +131,7 @@ TEST_F(AbCommand, ABThatCrashesIsARegression) {
   const auto end = compare("./same", "./crash");
   EXPECT_EQ(end.exit_code, 1) << end.error_output;
   EXPECT_THAT(end.output, HasSubstr("B failed 6 of 6 times (crashed"));
-  EXPECT_EQ(compare("./crash", "./same").exit_code, 2) << "nothing to hold B against";
+  EXPECT_EQ(compare("./crash", "./same").exit_code, 2) << "there is nothing with which to compare B";
   EXPECT_EQ(count("SELECT count(*) FROM ab_pairs WHERE discarded LIKE '%crashed%'"), 2 * (6 + 3));
 }
 
@@ -285,7 +285,7 @@ TEST_F(AbCommand, AComparisonThatWasCutOffGoesOn) {
   EXPECT_EQ(rest.exit_code, 0) << rest.output << rest.error_output;
   EXPECT_THAT(rest.error_output, HasSubstr(std::to_string(before) + " pairs done before"));
   EXPECT_EQ(count("SELECT count(*) FROM ab_comparisons"), 1);
-  EXPECT_EQ(count("SELECT count(*) FROM attempts WHERE attempt = 50"), 1) << left << " was not taken in";
+  EXPECT_EQ(count("SELECT count(*) FROM attempts WHERE attempt = 50"), 1) << left << " was not stored";
   EXPECT_THAT(compare("./base", "./once", {"--resume"}).error_output, HasSubstr("a new one begins"));
 }
 

@@ -75,7 +75,7 @@ TEST_F(DivergingRun, AGateOfTooFewPairsIsRefusedBeforeAnythingRuns) {
       perfbench({"compare", "--ab", "current", "current", "sound.yaml", "--db", "ab.db", "--pairs", "7", "--gate"});
   EXPECT_EQ(gate.exit_code, 3);
   EXPECT_THAT(gate.error_output,
-              HasSubstr("--gate with --pairs 7: they cannot name a difference at p < 0.01, it takes 8"));
+              HasSubstr("--gate with --pairs 7: they cannot name a difference at p < 0.01, which takes 8"));
   EXPECT_FALSE(std::filesystem::exists(scratch_ / "ab.db"));
 }
 

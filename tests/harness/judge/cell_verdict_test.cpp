@@ -360,7 +360,7 @@ TEST(ExactMetric, NeedsNoQuietMachine) {
   const auto cell = judge_cell("c", pointers_to(pairs), made_up_rule(8));
   EXPECT_EQ(decision_about(cell, "peak_memory_bytes").verdict, Verdict::same);
   EXPECT_EQ(decision_about(cell, "step_time_s").verdict, Verdict::inconclusive);
-  EXPECT_EQ(overall(verdicts_of({cell})), Verdict::inconclusive) << "memory alone is no verdict on speed";
+  EXPECT_EQ(overall(verdicts_of({cell})), Verdict::inconclusive) << "memory alone is not a verdict on speed";
 }
 
 std::vector<ExecutedPair> failing_pairs(const SideRun& a, const SideRun& b, std::size_t count = 3) {

@@ -152,7 +152,7 @@ TEST(NightVerdict, EachOfTwoShiftsOfACellIsDecidedByItsOwnPairs) {
   const NoPairs gone{{{"c", "last week"}, {Confirmation::unconfirmed, "not in the archive"}}};
   const auto one = weigh_findings({slow, fat}, {yesterday}, gone);
   EXPECT_EQ(one[0].confirmation, Confirmation::confirmed);
-  EXPECT_EQ(one[1].confirmation, Confirmation::unconfirmed) << "yesterday's pairs say nothing of last week's engine";
+  EXPECT_EQ(one[1].confirmation, Confirmation::unconfirmed) << "yesterday's pairs say nothing about last week's engine";
 }
 
 TEST(NightVerdict, PairsThatShowTheSameConfirmAndBringTheirEvidence) {

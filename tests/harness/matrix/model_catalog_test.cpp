@@ -115,7 +115,7 @@ TEST(ModelCatalog, KnowsTheDensePeaks) {
     EXPECT_EQ(spec::mfu_peak_flops_per_s(shipped_catalog().hardware(name), spec::Precision::bf16), peak) << name;
   }
   EXPECT_EQ(spec::mfu_peak_flops_per_s(shipped_catalog().hardware("h100"), spec::Precision::fp8), 989e12)
-      << "fp8 runs are held against the bf16 peak";
+      << "MFU of fp8 runs uses the bf16 peak";
 }
 
 TEST(ModelCatalog, EveryAliasMeansOneDevice) {

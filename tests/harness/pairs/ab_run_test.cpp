@@ -142,7 +142,7 @@ TEST_F(AbRun, AnInterruptedComparisonContinuesToTheSameVerdictWithTheSameOrder) 
   cancel_at_ = 5;  // in the middle of the third pair
   const auto half = run(with, 8);
   EXPECT_TRUE(half.cancelled);
-  EXPECT_EQ(recorded_.size(), 2U) << "half a pair is none";
+  EXPECT_EQ(recorded_.size(), 2U) << "half a pair does not count";
   cancel_at_ = SIZE_MAX;
   runs[{"one", Side::a}] = runs[{"one", Side::b}] = runs[{"two", Side::a}] = runs[{"two", Side::b}] = 1;
   const auto rest = run(with, 8, recorded_);

@@ -44,7 +44,7 @@ TEST_F(Revisions, FirstParentsAreListedOldestFirst) {
   repository_.git({"merge", "-q", "--strategy=ours", "-m", "merge", "side"});
   const GitHistory history(repository_.path());
   const auto bad = history.commit("main");
-  EXPECT_THAT(history.first_parents(good, bad), ElementsAre(between, bad)) << "the branch is no step of its own";
+  EXPECT_THAT(history.first_parents(good, bad), ElementsAre(between, bad)) << "the branch does not count as a step";
   EXPECT_EQ(history.subject(between), "two");
   EXPECT_THAT(error_of([&] { history.first_parents(history.commit("side"), bad); }), HasSubstr("first-parent"));
   EXPECT_THAT(error_of([&] { history.first_parents(bad, good); }), HasSubstr("first-parent"));
@@ -167,7 +167,7 @@ TEST_F(PairedCells, KeepEachCellThoughASideMakesTwoOfThemEqual) {
   EXPECT_EQ(found[0].a.run.attention, spec::AttentionKind::flash);
   EXPECT_EQ(found[0].b.run.attention, spec::AttentionKind::dot_product);
   EXPECT_EQ(found[2].b.run_id, found[0].b.run_id);
-  EXPECT_EQ(found[2].a.run_id, found[2].b.run_id) << "a cell that has the setting anyway is held against itself";
+  EXPECT_EQ(found[2].a.run_id, found[2].b.run_id) << "a cell that has the setting anyway is compared with itself";
 }
 
 TEST_F(PairedCells, AreChosenByTheMatrixsOwnValues) {

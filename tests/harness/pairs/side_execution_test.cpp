@@ -80,7 +80,7 @@ TEST_F(SideExecutionTest, RecordsOfAnUnknownKindAreNamedWithTheSide) {
   execution_.a = {.asked = "v0", .engine = {scratch_ / "odd.sh"}};
   try {
     execute(Side::a);
-    FAIL() << "taken in";
+    FAIL() << "accepted";
   } catch (const InputError& e) {
     EXPECT_THAT(e.what(), HasSubstr("A (v0): this perfbench does not understand what its engine wrote"));
     EXPECT_THAT(e.what(), HasSubstr("colour"));

@@ -134,7 +134,7 @@ TEST(DecideExact, ADifferentLossNeedsTwoRunsASideThatRepeat) {
   };
   EXPECT_FALSE(decided({2.51}, {2.5}));
   EXPECT_FALSE(decided({2.51, 2.51}, {2.5}));
-  EXPECT_FALSE(decided({2.501}, {2.5})) << "a margin says nothing of one run";
+  EXPECT_FALSE(decided({2.501}, {2.5})) << "a margin needs more than one run";
   EXPECT_EQ(decided({2.51, 2.51}, {2.5, 2.5})->verdict, Verdict::regressed);
   EXPECT_EQ(decided({2.5}, {2.5})->verdict, Verdict::same);
   EXPECT_FALSE(decided({2.51, 2.51}, {2.5, 2.5}, Exactness::doubted));

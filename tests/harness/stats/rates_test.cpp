@@ -61,7 +61,7 @@ TEST(FisherExact, AgreesWithSciPy) {
   EXPECT_NEAR(fisher_exact_p(3, 12, 5, 8), 0.1674684448678257, 1e-12);
   EXPECT_NEAR(fisher_exact_p(2, 30, 9, 31), 0.042630869823985645, 1e-12);
   EXPECT_NEAR(fisher_exact_p(4, 8, 4, 8), 1, 1e-12);
-  EXPECT_EQ(fisher_exact_p(0, 0, 3, 3), 1) << "nothing to hold them against";
+  EXPECT_EQ(fisher_exact_p(0, 0, 3, 3), 1) << "there is nothing to compare";
   EXPECT_THROW(fisher_exact_p(4, 3, 0, 3), std::invalid_argument);
 }
 

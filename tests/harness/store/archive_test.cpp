@@ -84,7 +84,8 @@ TEST_F(Archive, FromANewerPerfbenchIsRefused) {
   const std::string version = "\"version\":2";
   ASSERT_NE(bytes.find(version), std::string::npos);
   bytes.replace(bytes.find(version), version.size(), "\"version\":3");
-  EXPECT_THAT(error_of(with_sum(bytes)), HasSubstr("version 3 of the format, this perfbench knows up to 2"));
+  EXPECT_THAT(error_of(with_sum(bytes)),
+              HasSubstr("version 3 of the format, but this perfbench knows versions up to 2"));
 }
 
 TEST_F(Archive, WithAValidChecksumAndInvalidContentsIsRefused) {
@@ -96,8 +97,9 @@ TEST_F(Archive, WithAValidChecksumAndInvalidContentsIsRefused) {
   EXPECT_THAT(error_of(with_sum(bytes.substr(0, frame) + "no frame at all")), HasSubstr("cannot be unpacked"));
   EXPECT_THAT(error_of(with_sum(bytes.substr(0, frame))), HasSubstr("the frame has no end"));
   EXPECT_THAT(error_of(with_sum("perfbench-export {\"attempts\":1}\n" + bytes.substr(frame))),
-              HasSubstr("first line that is no header"));
-  EXPECT_THAT(error_of(with_sum("perfbench-export {\"version\":\"a\"}\n")), HasSubstr("first line that is no header"));
+              HasSubstr("first line that is not a valid header"));
+  EXPECT_THAT(error_of(with_sum("perfbench-export {\"version\":\"a\"}\n")),
+              HasSubstr("first line that is not a valid header"));
   EXPECT_THAT(error_of(with_sum("perfbench-export ")), HasSubstr("has no header"));
 }
 

@@ -117,7 +117,7 @@ TEST_F(HostileExport, AnExportWithAnInvalidRecordIsRefusedAndTheRecordNamed) {
         Case{R"({"alert":)", R"("ratio":)", R"("ratio":-)", "(alert)", "ratio"}}) {
     EXPECT_THAT(error_of(with(after, from, to)),
                 AllOf(HasSubstr("[import] "), HasSubstr("b.perfbench: line "), HasSubstr(record), HasSubstr(what),
-                      HasSubstr("othing was taken in")))
+                      HasSubstr("othing was imported")))
         << after << " " << to;
     EXPECT_EQ(rows_of("attempts"), 0) << to;
     EXPECT_EQ(rows_of("sweeps"), 0) << to;

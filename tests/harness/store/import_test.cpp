@@ -377,7 +377,7 @@ TEST_F(Transfer, ContradictingAttemptsAreNamedAndNothingChanges) {
                            std::string("other in the database")}) {
     EXPECT_THAT(error, HasSubstr(part));
   }
-  EXPECT_EQ(contents(at("b.db")), before) << "the attempt that does not contradict was taken in";
+  EXPECT_EQ(contents(at("b.db")), before) << "the attempt that does not contradict was imported";
 }
 
 TEST_F(Transfer, ADamagedFileLeavesNothingBehind) {
@@ -457,8 +457,8 @@ TEST_F(Transfer, AnInvalidDatabaseIsAnInputErrorAndChangesNothing) {
     write_archive(header, at("p"), at("a.perfbench"));
     return error_of_taking("b.db", "a.perfbench");
   };
-  EXPECT_THAT(error_with("ALTER TABLE steps RENAME COLUMN loss TO lost"), HasSubstr("its tables are others"));
-  EXPECT_THAT(error_with("DROP TABLE ab_turns; CREATE VIEW ab_turns AS SELECT 1"), HasSubstr("its tables are others"));
+  EXPECT_THAT(error_with("ALTER TABLE steps RENAME COLUMN loss TO lost"), HasSubstr("its tables differ"));
+  EXPECT_THAT(error_with("DROP TABLE ab_turns; CREATE VIEW ab_turns AS SELECT 1"), HasSubstr("its tables differ"));
   EXPECT_THAT(error_with("UPDATE ab_pairs SET discard = 'nonsense'"), HasSubstr("discard is 'nonsense'"));
   EXPECT_THAT(error_with("UPDATE attempts SET wall_ns = -1 WHERE attempt_key = 2"),
               testing::AllOf(HasSubstr("attempts with attempt_key 2"), HasSubstr("wall_ns")));

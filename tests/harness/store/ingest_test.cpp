@@ -138,7 +138,8 @@ TEST(Ingest, ReadingsBelongToTheAttemptAndNotToTheEnvironment) {
   example.environment.git_commit = "fedcba9876543210";
   write_run_directory(scratch / "runs/3", example);
   ingest_tree(db, scratch / "runs");
-  EXPECT_EQ(integer(db, "SELECT count(*) FROM environments"), 2) << "another load is no other environment, a build is";
+  EXPECT_EQ(integer(db, "SELECT count(*) FROM environments"), 2)
+      << "another load is not another environment, but a build is";
   EXPECT_EQ(integer(db, "SELECT count(*) FROM attempts WHERE load_1m = 7.5 AND peak_flops_per_s = 2e11"), 2);
 }
 
@@ -216,7 +217,7 @@ TEST(Ingest, DamagedRecordsMakeACrashedAttemptThatNamesTheFile) {
       damage_file(scratch / "runs/1" / file, damage);
       const auto report = ingest_tree(db, scratch / "runs");
       EXPECT_EQ(report.added, 2) << file << " " << damage_name(damage);
-      EXPECT_THAT(report.problems, ElementsAre(AllOf(HasSubstr("runs/1: taken in as crashed"), HasSubstr(file))))
+      EXPECT_THAT(report.problems, ElementsAre(AllOf(HasSubstr("runs/1: stored as crashed"), HasSubstr(file))))
           << file << " " << damage_name(damage);
       EXPECT_EQ(text(db, "SELECT state FROM attempts WHERE attempt = 1"), "crashed") << file << damage_name(damage);
       EXPECT_THAT(text(db, "SELECT reason FROM attempts WHERE attempt = 1"), HasSubstr(file)) << damage_name(damage);
@@ -295,7 +296,7 @@ TEST(Ingest, NamesFileAndLineOfABrokenStepAndKeepsThoseBeforeIt) {
   steps.replace(steps.find('\n') + 1, 5, "@@@@@");
   write_text(scratch / "runs/one/001/steps.rank0.jsonl", steps);
   const auto report = ingest_tree(db, scratch / "runs");
-  EXPECT_THAT(report.problems, ElementsAre(AllOf(HasSubstr("one/001: taken in as crashed"),
+  EXPECT_THAT(report.problems, ElementsAre(AllOf(HasSubstr("one/001: stored as crashed"),
                                                  HasSubstr("steps.rank0.jsonl is damaged from line 2 on"))));
   EXPECT_EQ(report.added, 4);
   EXPECT_EQ(integer(db, "SELECT count(*) FROM steps"), 1 + 6 + 12);
@@ -323,7 +324,7 @@ TEST(Ingest, RefusesARunJsonOfAnotherRun) {
   write_text(scratch / "r/run.json", text);
   try {
     ingest_run_directory(db, scratch / "r");
-    FAIL() << "taken in";
+    FAIL() << "accepted";
   } catch (const InputError& e) {
     EXPECT_THAT(e.what(), HasSubstr("run.json:1 hashes to"));
   }
@@ -339,7 +340,7 @@ TEST(Ingest, RefusesAnAttemptThatContradictsTheStored) {
   write_run_directory(scratch / "r", example);
   try {
     ingest_run_directory(db, scratch / "r");
-    FAIL() << "taken in";
+    FAIL() << "accepted";
   } catch (const InputError& e) {
     EXPECT_THAT(e.what(), HasSubstr("contradicts"));
   }
@@ -396,7 +397,7 @@ TEST(Ingest, KeepsAnInfiniteLossApartFromNaN) {
   ingest_run_directory(db, scratch / "r");
   EXPECT_EQ(integer(db, "SELECT count(*) FROM steps WHERE loss = 9e999"), 2);
   EXPECT_THAT(states(db), ElementsAre("diverged: the loss became infinite at step 4"));
-  EXPECT_TRUE(std::isnan(metric(db, "final_loss"))) << "infinity is no result";
+  EXPECT_TRUE(std::isnan(metric(db, "final_loss"))) << "infinity is not a result";
 }
 
 TEST(Ingest, NotesThatOnlyTheGradientsOfARunWereNotFinite) {

@@ -113,7 +113,7 @@ CREATE INDEX attempts_by_run ON attempts (run_key, started_utc);
 CREATE INDEX attempts_by_sweep ON attempts (sweep_key, cell_key);
 CREATE INDEX attempts_by_environment ON attempts (environment_key);
 
--- What was executed, one argument a row.
+-- The executed command, one argument a row.
 CREATE TABLE attempt_arguments (
   attempt_key INTEGER NOT NULL REFERENCES attempts,
   position    INTEGER NOT NULL,  -- 0 is the program
@@ -150,7 +150,7 @@ CREATE TABLE steps (
   PRIMARY KEY (attempt_key, rank, step)
 ) STRICT, WITHOUT ROWID;
 
--- What the engine itself said at the end (spec::RunSummary): memory of rank 0, FLOPs of one step on rank 0.
+-- The engine's own summary at the end (spec::RunSummary): memory of rank 0, FLOPs of one step on rank 0.
 CREATE TABLE attempt_summaries (
   attempt_key                      INTEGER PRIMARY KEY REFERENCES attempts,
   status                           TEXT NOT NULL,

@@ -202,7 +202,7 @@ TEST(TraceEventFormat, FindsWhatIsWrong) {
   EXPECT_THAT(faults(R"({"ph":"M","name":"thread_name","pid":0,"tid":0})"),
               ElementsAre("event 0: metadata without args.name"));
   EXPECT_THAT(faults(R"({"ph":"X","name":"n","cat":"c","pid":-1,"tid":0,"ts":1,"dur":1})"),
-              ElementsAre("event 0: pid is no whole number"));
+              ElementsAre("event 0: pid is not an integer"));
   EXPECT_THAT(trace_event_faults("[]"), ElementsAre("no object with an array traceEvents"));
 }
 

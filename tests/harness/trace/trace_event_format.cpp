@@ -65,7 +65,7 @@ class Reader {
     };
     if (!event.is_object() || !is_text("ph")) return fault("no ph");
     const std::string ph = event["ph"];
-    if (!is_id("pid")) return fault("pid is no whole number");
+    if (!is_id("pid")) return fault("pid is not an integer");
     if (!is_text("name")) return fault("no name");
     if (ph == "M") {
       const bool known = event["name"] == "process_name" || event["name"] == "thread_name";

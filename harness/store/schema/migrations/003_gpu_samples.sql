@@ -1,4 +1,4 @@
--- What GPUs said of themselves beside the steps.
+-- Samples of GPUs during the steps.
 CREATE TABLE gpu_samples (
   attempt_key            INTEGER NOT NULL REFERENCES attempts,
   version                INTEGER NOT NULL,

@@ -169,7 +169,7 @@ CREATE TABLE bisection_steps (
   comparison_id TEXT NOT NULL,     -- '' where none ran: the commit could not be built
   PRIMARY KEY (bisection_key, step)
 ) STRICT, WITHOUT ROWID;
--- What was found: one row is the first bad commit, several are those that cannot be told apart.
+-- The result: one row is the first bad commit, several rows are commits that cannot be distinguished.
 CREATE TABLE bisection_candidates (
   bisection_key INTEGER NOT NULL REFERENCES bisections,
   position      INTEGER NOT NULL,  -- oldest first

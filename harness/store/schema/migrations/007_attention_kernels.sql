@@ -1,4 +1,4 @@
--- Who computed flash attention on a GPU. Attempts of an older perfbench do not say it.
+-- The kernels that computed flash attention on a GPU. Attempts of an older perfbench do not record them.
 CREATE TABLE attempt_attention (
   attempt_key INTEGER NOT NULL REFERENCES attempts,
   direction   TEXT NOT NULL CHECK (direction IN ('forward', 'backward')),

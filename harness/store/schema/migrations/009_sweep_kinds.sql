@@ -1,5 +1,6 @@
--- What each sweep was made for, which ids and names of matrices meant before. A sweep by hand could not be told from a
--- night and was one. The table is made anew, since ALTER TABLE would leave another text than schema.sql has.
+-- The purpose of each sweep, which ids and names of matrices implied before. A sweep by hand could not be distinguished
+-- from a night and counted as one. The table is made again, because ALTER TABLE would leave another text than that of
+-- schema.sql.
 CREATE TEMPORARY TABLE older_sweeps AS
 SELECT sweep_key, sweep_id, matrix, started_utc,
        CASE WHEN sweep_id = '' THEN 'imported'
@@ -21,7 +22,7 @@ CREATE INDEX sweeps_by_time ON sweeps (started_utc);
 INSERT INTO sweeps (sweep_key, sweep_id, matrix, started_utc, kind)
 SELECT sweep_key, sweep_id, matrix, started_utc, kind FROM older_sweeps;
 DROP TABLE older_sweeps;
--- With what an attempt was made. Attempts of an older perfbench do not say it.
+-- The settings of an attempt. Attempts of an older perfbench do not record them.
 CREATE TABLE attempt_settings (
   attempt_key INTEGER PRIMARY KEY REFERENCES attempts,
   engine_key  INTEGER NOT NULL REFERENCES names (name_key),  -- SHA-256 of the engine's file

@@ -1,5 +1,6 @@
--- Which machines are of one class is made of their facts when they are read (harness/evidence/environment_rows.h): the column told
--- those of other host names and kernels apart. The table is made anew, so that its text is that of schema.sql.
+-- Classes of machines are now computed from their facts when they are read (harness/evidence/environment_rows.h); the
+-- column also distinguished machines with other host names and kernels. The table is made again, so that its text
+-- equals that of schema.sql.
 CREATE TEMPORARY TABLE older_environments AS SELECT environment_key, fingerprint FROM environments;
 DROP TABLE environments;
 CREATE TABLE environments (

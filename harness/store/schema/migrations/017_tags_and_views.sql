@@ -1,5 +1,5 @@
--- Tags and notes, and views for other programs. schema.sql says what each is.
--- Names that people gave (perfbench tag), each of one run or of one attempt of it.
+-- Tags and notes, and views for other programs; schema.sql describes them. Tags are names from users (perfbench tag),
+-- each for one run or for one attempt of it.
 CREATE TABLE tags (
   tag_key     INTEGER PRIMARY KEY,
   name        TEXT NOT NULL UNIQUE CHECK (name <> ''),
@@ -11,7 +11,7 @@ CREATE TABLE tags (
 CREATE INDEX tags_by_run ON tags (run_key);
 CREATE INDEX tags_by_attempt ON tags (attempt_key);
 
--- What people wrote about a run or one attempt of it (perfbench note). Rows are added, never changed.
+-- Notes of users about a run or one attempt of it (perfbench note). Rows are added, never changed.
 CREATE TABLE notes (
   note_key    INTEGER PRIMARY KEY,
   run_key     INTEGER NOT NULL REFERENCES runs,
@@ -23,7 +23,7 @@ CREATE TABLE notes (
 CREATE INDEX notes_by_run ON notes (run_key);
 CREATE INDEX notes_by_attempt ON notes (attempt_key);
 
--- By which it is seen what keeps an attempt (perfbench prune).
+-- For finding out what keeps an attempt (perfbench prune).
 CREATE INDEX baseline_attempts_by_attempt ON baseline_attempts (attempt_key);
 CREATE INDEX ab_pairs_by_a ON ab_pairs (a_attempt_key);
 CREATE INDEX ab_pairs_by_b ON ab_pairs (b_attempt_key);
@@ -89,7 +89,7 @@ SELECT a.attempt_key, r.run_id, a.attempt, a.started_utc, c.matrix, c.label AS c
   FROM attempts a JOIN runs r ON r.run_key = a.run_key JOIN sweeps s ON s.sweep_key = a.sweep_key
   JOIN cells c ON c.cell_key = a.cell_key LEFT JOIN v_machines ON v_machines.environment_key = a.environment_key;
 
--- One row per step of a rank; times in seconds. What is traced (1) is in no timing.
+-- One row for each step of a rank; times in seconds. Traced steps (1) do not count in any timing.
 CREATE VIEW v_steps AS
 SELECT t.attempt_key, r.run_id, a.attempt, t.rank, t.step, t.traced, t.wall_ns / 1e9 AS wall_s,
        t.data_ns / 1e9 AS data_s, t.forward_ns / 1e9 AS forward_s, t.backward_ns / 1e9 AS backward_s,

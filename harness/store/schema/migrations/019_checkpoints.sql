@@ -1,4 +1,4 @@
--- What checkpoints cost; schema.sql has the columns where and as SQLite writes them.
+-- The cost of checkpoints; schema.sql has the columns where and as SQLite writes them.
 ALTER TABLE steps ADD COLUMN checkpoint_ns INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE attempt_summaries ADD COLUMN checkpoint_saves INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE attempt_summaries ADD COLUMN checkpoint_bytes INTEGER NOT NULL DEFAULT 0;

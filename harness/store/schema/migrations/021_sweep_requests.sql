@@ -1,5 +1,5 @@
--- What a sweep by hand was asked to run. The row is there from the beginning of the sweep, before its first attempt, so
--- that a sweep which is killed early can be resumed. Sweeps of an older perfbench have none.
+-- The request of a sweep by hand. The row is written at the beginning of the sweep, before its first attempt, so that a
+-- sweep that is killed early can be resumed. Sweeps of an older perfbench have none.
 CREATE TABLE sweep_requests (
   request_key INTEGER PRIMARY KEY,
   sweep_id    TEXT NOT NULL UNIQUE CHECK (sweep_id <> ''),

@@ -1,4 +1,4 @@
--- The ledger of decisions (judgement_ledger.h): by what verdicts were given, as sentences written down at that time.
+-- The ledger of decisions (judgement_ledger.h): the basis of verdicts, as sentences written down at that time.
 CREATE TABLE judgements (
   judgement_key INTEGER PRIMARY KEY,
   judgement_id  TEXT NOT NULL UNIQUE,  -- of a comparison in pairs its id, of a night its sweep

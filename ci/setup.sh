@@ -100,7 +100,7 @@ quietly() {
 }
 
 # The programs that ./perfbench builds. `cmake --install` needs no other file of the tree (stage install).
-release_programs="bin/perfbench bin/perfbench-engine bin/perfbench-engine-inject"
+release_programs="bin/perfbench bin/perfbench-adapter bin/perfbench-engine bin/perfbench-engine-inject"
 
 # build_release: the executables of the tree build/cpu. A tree that has tests keeps them.
 build_release() {

@@ -34,8 +34,10 @@ spec::EnvironmentRecord environment_facts(const spec::ProgramSpec& program) {
   const auto build = build_info::current();
   env.cores_allowed = spec::allowed_cores();
   env.engine_version = build.version;
-  env.git_commit = build.git_commit;
-  env.git_dirty = build.git_dirty;
+  // Of the program, where it has a repository. Which perfbench ran it is said by attempt.json.
+  const auto commit = program.facts.find("repo.commit");
+  if (commit != program.facts.end()) env.git_commit = commit->second;
+  env.git_dirty = program.facts.contains("repo.changes");
   env.build_type = build.build_type;
   env.mpi = env.cuda = "absent";
   env.libraries = program.facts;

@@ -242,13 +242,6 @@ void take_files(const spec::ProgramSpec& program, const fs::path& dir, const std
   }
 }
 
-readers::SettleRules settle_rules(const spec::ProgramSpec& program) {
-  std::int64_t drop = program.drop;
-  if (!program.reader.empty()) drop = std::max(drop, readers::reader_info(program.reader).drop);
-  for (const auto& file : program.files) drop = std::max(drop, readers::reader_info(file.format).drop);
-  return {.drop = drop, .steps = program.steps, .restarts = program.restarts};
-}
-
 spec::ProgramResult finish_result(const spec::ProgramSpec& program, const fs::path& dir, const SampleFile& samples,
                                   ProgramEnd& end) {
   end.samples = static_cast<std::int64_t>(samples.samples().size());
@@ -256,7 +249,7 @@ spec::ProgramResult finish_result(const spec::ProgramSpec& program, const fs::pa
     end.notes.push_back(std::to_string(samples.dropped()) + " samples after the first " +
                         std::to_string(SampleFile::kMostSamples) + " were left out");
   }
-  const auto result = judge_program(program, end, readers::settle(samples.samples(), settle_rules(program)));
+  const auto result = judge_program(program, end, readers::settle(samples.samples(), readers::settle_rules(program)));
   harness::write_atomically(dir / harness::kResultFile, spec::to_json_line(result) + "\n");
   return result;
 }

@@ -21,7 +21,10 @@ ExecutionSettings execution_settings(const ExecutionOptions& options, SweepKind 
                                      const Installation& installation) {
   const std::chrono::duration<double> limit(options.timeout_s);
   return {.runs = std::move(runs),
-          .launcher = {.engine = {installation.engine}, .mpirun = find_mpirun(), .cores = spec::allowed_cores()},
+          .launcher = {.engine = {installation.engine},
+                       .adapter = {locate_adapter()},
+                       .mpirun = find_mpirun(),
+                       .cores = spec::allowed_cores()},
           .time_limit = std::chrono::duration_cast<std::chrono::nanoseconds>(limit),
           .memory_limit_bytes = options.memory_limit_bytes,
           .sweep_id = new_sweep_id(),

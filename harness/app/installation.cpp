@@ -88,4 +88,12 @@ fs::path locate_engine() {
   return own_folder() / "../engine/perfbench-engine";
 }
 
+fs::path locate_adapter() {
+  if (const char* set = std::getenv("PERFBENCH_ADAPTER")) return set;
+  const auto beside = own_folder() / "perfbench-adapter";
+  std::error_code ignored;
+  if (fs::exists(beside, ignored)) return beside;
+  return own_folder() / "../harness/adapter/perfbench-adapter";
+}
+
 }  // namespace perfbench::harness

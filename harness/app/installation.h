@@ -35,6 +35,9 @@ std::filesystem::path locate_data_dir();
 // engine folder. The path may not exist yet; an error appears when it is started.
 std::filesystem::path locate_engine();
 
+// perfbench-adapter: PERFBENCH_ADAPTER of the environment, else beside this executable, else in the build tree.
+std::filesystem::path locate_adapter();
+
 // The inputs of the use cases.
 struct Installation {
   // Located on each call, because not every use needs it. Throws InputError.

@@ -14,6 +14,7 @@
 #include "workloads/spec/fields_json.h"
 #include "workloads/spec/finiteness.h"
 #include "workloads/spec/parse_json.h"
+#include "workloads/spec/program_json.h"
 #include "workloads/spec/record_json.h"
 #include "workloads/spec/regular_file.h"
 #include "workloads/spec/run_spec_json.h"
@@ -195,6 +196,43 @@ void check_run(const fs::path& directory, const RunEvidence& evidence) {
   }
 }
 
+// samples.jsonl, up to the first damaged line. A last line that was cut off is left out.
+void read_samples(const fs::path& directory, RunEvidence& out) {
+  try {
+    const auto text = spec::read_regular_file(directory / spec::kSamplesFile, spec::kLargestRecordsBytes);
+    std::string_view rest = text ? std::string_view(*text) : std::string_view();
+    for (std::size_t line = 1; !rest.empty(); ++line) {
+      const auto end = rest.find('\n');
+      if (end == std::string_view::npos) {
+        ++out.lost_step_lines;
+        return;
+      }
+      try {
+        out.samples.push_back(spec::parse_sample(rest.substr(0, end)));
+      } catch (const spec::SpecError& e) {
+        out.damage.push_back(fmt::format("{} is damaged from line {} on: {}", spec::kSamplesFile, line, e.what()));
+        return;
+      }
+      rest.remove_prefix(end + 1);
+    }
+  } catch (const spec::FileError& e) {
+    out.damage.push_back(std::string(spec::kSamplesFile) + " " + e.trouble());
+  }
+}
+
+void read_program(const fs::path& directory, RunEvidence& out) {
+  out.program_result = parse_evidence(directory / kResultFile, spec::parse_program_result, out);
+  read_samples(directory, out);
+}
+
+void read_engine(const fs::path& directory, RunEvidence& out) {
+  out.summary = parse_evidence(directory / kResultFile, spec::parse_run_summary, out);
+  for (std::int64_t rank = 0; rank < out.run.mesh.devices(); ++rank) {
+    StepsReader(directory / steps_file(rank), rank, out).read();
+  }
+  out.gpu_samples = read_gpu_samples(directory, out.run.mesh.devices()).samples;
+}
+
 // A run that ended well recorded every step on every rank. If there are fewer, whole lines were lost afterwards.
 void note_lost_steps(RunEvidence& evidence) {
   std::vector<std::int64_t> found(static_cast<std::size_t>(evidence.run.mesh.devices()));
@@ -210,7 +248,7 @@ void note_lost_steps(RunEvidence& evidence) {
 // attempt.json already names is not repeated.
 void account_for_damage(RunEvidence& evidence) {
   auto& attempt = evidence.attempt;
-  if (attempt.state == AttemptState::ok && evidence.damage.empty()) note_lost_steps(evidence);
+  if (attempt.state == AttemptState::ok && evidence.damage.empty() && !evidence.run.program) note_lost_steps(evidence);
   if (evidence.damage.empty()) return;
   if (attempt.state == AttemptState::ok) {
     attempt.state = AttemptState::crashed;
@@ -233,10 +271,6 @@ void judge_finiteness(RunEvidence& evidence) {
 
 }  // namespace
 
-spec::RunSpec parse_recorded_run(std::string_view text) {
-  return spec::fields_from_json<spec::RunSpec>(spec::parse_json(text), spec::Missing::is_error);
-}
-
 std::optional<AttemptRecord> read_attempt(const fs::path& directory) {
   return parse_needed(directory / kAttemptFile, parse_attempt);
 }
@@ -252,17 +286,13 @@ std::optional<RunEvidence> read_run_directory(const fs::path& directory) {
   out.attempt = std::move(*attempt);
   out.recorded_state = out.attempt.state;
   out.record_sha256 = record_digest(out.attempt);
-  auto run = parse_needed(directory / kRunFile, parse_recorded_run);
+  auto run = parse_needed(directory / kRunFile, spec::parse_recorded_run);
   if (!run) throw InputError(fmt::format("[ingest] {} does not exist", (directory / kRunFile).string()));
   out.run = std::move(*run);
   out.run_json = spec::canonical_json(out.run);
   check_run(directory, out);
   out.environment = parse_evidence(directory / kEnvironmentFile, spec::parse_environment, out);
-  out.summary = parse_evidence(directory / kResultFile, spec::parse_run_summary, out);
-  for (std::int64_t rank = 0; rank < out.run.mesh.devices(); ++rank) {
-    StepsReader(directory / steps_file(rank), rank, out).read();
-  }
-  out.gpu_samples = read_gpu_samples(directory, out.run.mesh.devices()).samples;
+  out.run.program ? read_program(directory, out) : read_engine(directory, out);
   account_for_damage(out);
   judge_finiteness(out);
   return out;

@@ -13,8 +13,10 @@
 #include "workloads/spec/environment.h"
 #include "workloads/spec/finiteness.h"
 #include "workloads/spec/gpu_sample.h"
+#include "workloads/spec/program_result.h"
 #include "workloads/spec/run_spec.h"
 #include "workloads/spec/run_summary.h"
+#include "workloads/spec/sample.h"
 #include "workloads/spec/step_record.h"
 
 namespace perfbench::harness {
@@ -43,13 +45,11 @@ struct RunEvidence {
   std::vector<spec::StepRecord> steps;                 // by rank, then step
   std::int64_t lost_step_lines = 0;                    // number of last lines that were cut off
   std::vector<spec::GpuSample> gpu_samples;            // empty on CPUs
+  std::optional<spec::ProgramResult> program_result;   // a training program has this instead of `summary`
+  std::vector<spec::Sample> samples;                   // ... and these, as they came, instead of `steps`
   std::vector<std::string> damage;  // the files that are left out, wholly or in part: "env.json is empty"
   AttemptState recorded_state = AttemptState::ok;  // the state in attempt.json
 };
-
-// Parses run.json. Unlike spec::parse_run_json it accepts a run that contradicts itself: such a run is recorded as
-// infeasible, and its run.json is evidence too. Throws spec::SpecError.
-spec::RunSpec parse_recorded_run(std::string_view text);
 
 // Reads only attempt.json. nullopt for a folder without it. Throws InputError.
 std::optional<AttemptRecord> read_attempt(const std::filesystem::path& directory);

@@ -11,10 +11,13 @@
 #include "harness/evidence/run_directory.h"
 #include "harness/evidence/run_evidence.h"
 #include "harness/execute/classify.h"
+#include "harness/execute/program_start.h"
 #include "harness/system/sha256.h"
 #include "harness/system/utc.h"
+#include "workloads/spec/program_json.h"
 #include "workloads/spec/record_json.h"
 #include "workloads/spec/regular_file.h"
+#include "workloads/spec/run_program.h"
 #include "workloads/spec/run_spec_json.h"
 #include "workloads/spec/spec_error.h"
 
@@ -76,6 +79,36 @@ AttemptRecord new_record(const Cell& cell, const ExecutionSettings& settings, st
   record.only = settings.only;
   record.words = settings.words;
   return record;
+}
+
+// The last step that a program's samples are about. Samples come by the line, many of them for each step.
+std::int64_t last_sampled_step(const fs::path& samples) {
+  constexpr std::int64_t kEnd = 4096;  // more than a sample takes
+  try {
+    const auto file = spec::RegularFile::open(samples, spec::kLargestRecordsBytes);
+    if (!file) return 0;
+    std::string text(kEnd, '\0');
+    text.resize(file->read_at(std::max<std::int64_t>(0, file->bytes() - kEnd), text.data(), text.size()));
+    const auto end = text.rfind('\n');
+    if (end == std::string::npos || end == 0) return 0;
+    const auto begin = text.rfind('\n', end - 1);
+    if (begin == std::string::npos) return 0;
+    return spec::parse_sample(std::string_view(text).substr(begin + 1, end - begin - 1)).step;
+  } catch (const spec::FileError&) {
+    return 0;
+  } catch (const spec::SpecError&) {
+    return 0;  // ingest says what is wrong with it
+  }
+}
+
+std::optional<spec::ProgramResult> read_program_result(const fs::path& directory) {
+  try {
+    return read_document(directory / kResultFile, spec::parse_program_result);
+  } catch (const DamagedFile&) {
+    return std::nullopt;
+  } catch (const spec::SpecError&) {
+    return std::nullopt;
+  }
 }
 
 std::optional<spec::RunSummary> read_summary(const fs::path& directory) {
@@ -148,7 +181,28 @@ struct Execution {
   std::int64_t steps_recorded = 0;  // by rank 0
 };
 
+AttemptOutcome judge_program(const Cell& cell, const ExecutionSettings& settings, const fs::path& directory,
+                             Execution seen) {
+  std::vector<std::string> damaged;
+  make_folder_again(directory, damaged);
+  restore(directory, cell, damaged);
+  return classify({.end = std::move(seen.end),
+                   .summary = {},
+                   .log_lines = log_tail(directory / kLogFile, kTailLines),
+                   .steps_recorded = seen.steps_recorded,
+                   .steps_wanted = cell.run.program->spec.steps,
+                   .memory_limit_bytes = settings.memory_limit_bytes,
+                   .time_limit = settings.time_limit,
+                   .kernel_memory_kills = seen.memory_kills,
+                   .damaged_files = std::move(damaged),
+                   .gpu_trouble = {},
+                   .finiteness = {},
+                   .is_program = true,
+                   .program_result = read_program_result(directory)});
+}
+
 AttemptOutcome judge(const Cell& cell, const ExecutionSettings& settings, const fs::path& directory, Execution seen) {
+  if (cell.run.program) return judge_program(cell, settings, directory, std::move(seen));
   std::vector<std::string> damaged;
   make_folder_again(directory, damaged);
   for (auto& file : damaged_files(directory, cell.run.mesh.devices())) damaged.push_back(std::move(file));
@@ -182,18 +236,27 @@ FinishedAttempt complete(const AttemptDirectory& directory, AttemptRecord record
 // Throws LaunchError.
 FinishedAttempt execute_in(const AttemptDirectory& directory, const Cell& cell, const ExecutionSettings& settings,
                            const StepsListener& on_steps, AttemptRecord record) {
+  if (cell.run.program) {
+    const auto program =
+        program_to_start(cell.run, {.repo = cell.program_repo, .cwd = fs::current_path()}, directory.path);
+    record.engine_sha256 = program_digest(program);
+    write_atomically(directory.path / spec::kProgramFile, spec::to_json_line(program) + "\n");
+  }
   auto request = settings.launcher.request(cell.run, directory.path);
   request.largest_file_bytes = spec::kLargestRecordsBytes;  // larger files would not be read
   record.command = request.command;
   const auto records = directory.path / steps_file(0);
-  LineCounter steps(records);
+  LineCounter lines(records);
+  const auto steps = [&] {
+    return cell.run.program ? last_sampled_step(directory.path / spec::kSamplesFile) : lines.count();
+  };
   const auto kills_before = kernel_memory_kills();
   auto end = run_process(request, {.time_limit = settings.time_limit,
                                    .paused = settings.paused,
                                    .memory_limit_bytes = settings.memory_limit_bytes,
                                    .grace = settings.grace,
                                    .cancel_fd = settings.cancel_fd,
-                                   .on_tick = [&] { on_steps(steps.count()); },
+                                   .on_tick = [&] { on_steps(steps()); },
                                    .on_start = settings.on_start});
   record.wall_ns = end.wall_ns;
   const bool cancel_seen = end.cancel_seen;
@@ -201,7 +264,7 @@ FinishedAttempt execute_in(const AttemptDirectory& directory, const Cell& cell, 
   const auto outcome = judge(cell, settings, directory.path,
                              {.end = std::move(end),
                               .memory_kills = kernel_memory_kills() - kills_before,
-                              .steps_recorded = LineCounter(records).count()});
+                              .steps_recorded = cell.run.program ? steps() : LineCounter(records).count()});
   record.state = outcome.state;
   record.reason = outcome.reason;
   record.exit_code = outcome.exit_code;

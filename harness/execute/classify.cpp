@@ -106,6 +106,7 @@ double gibibytes(std::int64_t bytes) {
 }
 
 std::string progress(const AttemptEvidence& evidence) {
+  if (evidence.steps_wanted == 0) return fmt::format("after {} steps", evidence.steps_recorded);
   return fmt::format("after {} of {} steps", evidence.steps_recorded, evidence.steps_wanted);
 }
 
@@ -219,6 +220,27 @@ AttemptOutcome ended_by_itself(const AttemptEvidence& evidence) {
   return {};
 }
 
+// A training program, by what its adapter saw. `seen` is a signal that ended the adapter.
+AttemptOutcome ended_program(const AttemptEvidence& evidence, const RankSignal& seen) {
+  const auto& result = evidence.program_result;
+  if (!result) {
+    const auto how = seen.signal != 0 ? fmt::format("was ended by signal {} ({})", seen.signal, strsignal(seen.signal))
+                                      : std::string("ended");
+    return {AttemptState::crashed,
+            "perfbench-adapter " + how + " without result.json " + progress(evidence) + last_words(evidence)};
+  }
+  AttemptOutcome out{state_of(result->status), result->reason};
+  if (result->signal == SIGKILL && evidence.kernel_memory_kills > 0) {
+    out = {AttemptState::out_of_memory,
+           "the program was killed; the kernel ended processes of this node for want of memory"};
+  }
+  if (out.state == AttemptState::ok && !evidence.damaged_files.empty()) {
+    out = {AttemptState::crashed, "the program ended well, but left damaged files"};
+  }
+  for (const auto& note : result->notes) out.reason += (out.reason.empty() ? "" : "; ") + note;
+  return out;
+}
+
 AttemptOutcome outcome_of(const AttemptEvidence& evidence, const RankSignal& seen) {
   switch (evidence.end.cause) {
     case EndCause::cancelled:
@@ -235,10 +257,29 @@ AttemptOutcome outcome_of(const AttemptEvidence& evidence, const RankSignal& see
     case EndCause::exited:
       break;
   }
+  if (evidence.is_program) return ended_program(evidence, seen);
   return seen.signal != 0 ? ended_by_signal(evidence, seen) : ended_by_itself(evidence);
 }
 
 }  // namespace
+
+AttemptState state_of(spec::ProgramStatus status) {
+  switch (status) {
+    case spec::ProgramStatus::ok:
+      return AttemptState::ok;
+    case spec::ProgramStatus::quarantined:
+      return AttemptState::quarantined;
+    case spec::ProgramStatus::diverged:
+      return AttemptState::diverged;
+    case spec::ProgramStatus::out_of_memory:
+      return AttemptState::out_of_memory;
+    case spec::ProgramStatus::crashed:
+    case spec::ProgramStatus::stopped:
+    case spec::ProgramStatus::input_error:
+      break;
+  }
+  return AttemptState::crashed;
+}
 
 AttemptOutcome classify(const AttemptEvidence& evidence) {
   const auto seen = signal_seen(evidence);
@@ -247,8 +288,8 @@ AttemptOutcome classify(const AttemptEvidence& evidence) {
   const auto lost = evidence.finiteness.text();
   if (!lost.empty()) outcome.reason = lost + (outcome.reason.empty() ? "" : "; ") + outcome.reason;
   outcome.reason = one_line(outcome.reason);
-  outcome.exit_code = evidence.end.exit_code;
-  outcome.signal = seen.signal;
+  outcome.exit_code = evidence.program_result ? evidence.program_result->exit_code : evidence.end.exit_code;
+  outcome.signal = evidence.program_result ? evidence.program_result->signal : seen.signal;
   return outcome;
 }
 

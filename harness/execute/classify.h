@@ -11,6 +11,7 @@
 #include "harness/execute/process.h"
 #include "workloads/spec/engine_exit.h"
 #include "workloads/spec/finiteness.h"
+#include "workloads/spec/program_result.h"
 #include "workloads/spec/run_summary.h"
 
 namespace perfbench::harness {
@@ -46,6 +47,8 @@ struct AttemptEvidence {
   std::vector<std::string> damaged_files;  // one sentence each: "env.json is empty"
   std::optional<std::string> gpu_trouble;  // the GPU trouble that spoils the times of an attempt that ended well
   spec::Finiteness finiteness;             // finiteness of the losses of its steps
+  bool is_program = false;                 // a training program ran under perfbench-adapter
+  std::optional<spec::ProgramResult> program_result = {};  // its result.json
 };
 
 struct AttemptOutcome {
@@ -54,6 +57,9 @@ struct AttemptOutcome {
   std::int64_t exit_code = 0;
   std::int64_t signal = 0;
 };
+
+// The state of an attempt whose program ended so.
+AttemptState state_of(spec::ProgramStatus status);
 
 AttemptOutcome classify(const AttemptEvidence& evidence);
 

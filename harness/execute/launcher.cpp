@@ -75,6 +75,12 @@ std::int64_t Launcher::threads_per_rank(const spec::RunSpec& run) const {
 }
 
 ProcessRequest Launcher::request(const spec::RunSpec& run, const fs::path& attempt_dir) const {
+  if (run.program) {
+    auto request = adapter.request({"run", "--dir", attempt_dir.string()});
+    request.command.insert(request.command.end(), engine_arguments.begin(), engine_arguments.end());
+    request.output_file = attempt_dir / kLogFile;
+    return request;
+  }
   const auto ranks = run.mesh.devices();
   const auto threads = threads_per_rank(run);
   ProcessRequest request;

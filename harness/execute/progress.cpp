@@ -58,7 +58,8 @@ void SweepProgress::begin(std::size_t index) {
 void SweepProgress::steps(std::int64_t done) {
   if (style_ != Style::live) return;
   const auto& item = items_[index_];
-  const auto line = reports::Plain::format("[{}/{}] step {}/{}, {}{}  {}", index_ + 1, items_.size(), done, item.steps,
+  const auto of = item.steps > 0 ? fmt::format("{}/{}", done, item.steps) : std::to_string(done);
+  const auto line = reports::Plain::format("[{}/{}] step {}, {}{}  {}", index_ + 1, items_.size(), of,
                                            duration_text(seconds_since(begun_)), left_text(), item.label);
   const auto columns = terminal_columns(out_) - 1;
   reports::erase_line(out_);

@@ -11,6 +11,7 @@
 #include "harness/execute/interruption.h"
 #include "harness/execute/progress.h"
 #include "harness/system/input_error.h"
+#include "workloads/spec/run_program.h"
 
 namespace perfbench::harness {
 namespace fs = std::filesystem;
@@ -152,7 +153,8 @@ class Sweep {
     items.reserve(tasks.size());
     for (const auto& task : tasks) {
       const double work = !runs(task) ? 0 : work_known ? task.plan.work : 1;
-      items.push_back({task.cell->label, work, task.cell->run.steps});
+      const auto& run = task.cell->run;
+      items.push_back({task.cell->label, work, run.program ? run.program->spec.steps : run.steps});
     }
     return items;
   }

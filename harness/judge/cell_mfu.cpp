@@ -1,11 +1,13 @@
 #include "harness/judge/cell_mfu.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 #include <vector>
 
 #include "harness/evidence/run_metrics.h"
 #include "harness/stats/statistics.h"
+#include "workloads/spec/run_program.h"
 #include "workloads/spec/run_spec.h"
 
 namespace perfbench::harness {
@@ -36,12 +38,25 @@ HardwareByName::const_iterator hardware_of(const StoredAttempt& attempt, const H
 
 }  // namespace
 
+namespace {
+
+// Whether the run says everything that MFU is made of.
+bool says_mfu(const spec::RunSpec& run) {
+  constexpr std::array kNeeded{"model", "mesh", "hardware", "precision"};
+  return spec::says_tokens(run) &&
+         std::all_of(kNeeded.begin(), kNeeded.end(), [&run](const char* field) { return spec::says(run, field); });
+}
+
+}  // namespace
+
 const ClassPeak* measured_peak(const StoredAttempt& attempt, const HardwareByName& hardware) {
+  if (!says_mfu(*attempt.run)) return nullptr;
   const bool counts = attempt.run->device == spec::Device::cpu && hardware_of(attempt, hardware) == hardware.end();
   return counts ? attempt.cpu_peak.get() : nullptr;
 }
 
 std::optional<double> device_peak_flops_per_s(const StoredAttempt& attempt, const HardwareByName& hardware) {
+  if (!says_mfu(*attempt.run)) return std::nullopt;
   if (const auto* measured = measured_peak(attempt, hardware)) return measured->flops_per_s;
   const auto known = hardware_of(attempt, hardware);
   const double peak = known == hardware.end() ? 0 : spec::mfu_peak_flops_per_s(known->second, attempt.run->precision);

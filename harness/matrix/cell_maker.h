@@ -33,7 +33,7 @@ class CellMaker {
  public:
   // All three arguments must outlive it.
   CellMaker(const YamlDocument& document, const ModelCatalog& catalog, const MatrixParts& parts)
-      : document_(document), parts_(parts), resolver_(document, catalog) {}
+      : document_(document), parts_(parts), resolver_(document, catalog, parts.program ? &*parts.program : nullptr) {}
 
   MadeCell make(const std::vector<Choice>& choices, std::size_t combination);
 

@@ -62,7 +62,11 @@ bool matches(const When& when, const AxisLabels& labels, const Resolved& cell) {
     for (const auto& [name, label] : labels) {
       if (name == condition.name) texts.push_back(label);
     }
-    if (const auto key = find_key(condition.name)) texts.push_back(plain_text(cell.value_of(key->name)));
+    if (const auto key = find_key(condition.name)) {
+      texts.push_back(plain_text(cell.value_of(key->name)));
+    } else if (const auto free = cell.in_force.find(condition.name); free != cell.in_force.end()) {
+      texts.push_back(plain_text(free->second->value));
+    }
     return holds(condition, texts);
   });
 }

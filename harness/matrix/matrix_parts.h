@@ -3,11 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "harness/matrix/constraint.h"
 #include "harness/matrix/run_keys.h"
+#include "workloads/spec/program_spec.h"
 
 namespace perfbench::harness {
 
@@ -78,9 +81,18 @@ struct ConstraintRule {
   std::string pointer;
 };
 
+// The training program that runs instead of perfbench-engine.
+struct ProgramPart {
+  spec::ProgramSpec spec;                   // with its templates
+  std::string repo;                         // absolute path that {repo} stands for; empty: none
+  std::map<std::string, std::string> used;  // names in templates, with the pointer of their first use
+  std::vector<std::string> free_keys;       // those that are neither keys of a run nor filled in at the start
+};
+
 struct MatrixParts {
   std::string name;
   std::string description;
+  std::optional<ProgramPart> program;  // none: perfbench-engine
   std::vector<Assignment> defaults;
   std::vector<Axis> named;  // values that include may use; they are not multiplied
   std::vector<Block> blocks;
@@ -91,6 +103,8 @@ struct MatrixParts {
   When only;                             // --only
   std::size_t assignments = 0;           // number of assignments
 
+  // The key of a word as people write it, free keys of the program included.
+  std::optional<RunKey> find(std::string_view word) const;
   bool has_axis(std::string_view axis_name) const;
   std::vector<std::string> axis_names() const;
 };

@@ -37,7 +37,7 @@ std::string field_list() {
 Condition only_condition(const std::string& words, const MatrixParts& parts) {
   const auto [word, text] = split("--only", words);
   Condition condition;
-  const auto key = find_key(word);
+  const auto key = parts.find(word);
   if (parts.has_axis(word)) {
     condition.name = word;
   } else if (key && key->kind != KeyKind::group) {
@@ -70,7 +70,7 @@ void check_encoding(const std::string& option, const std::string& words) {
 Assignment set_assignment(const std::string& words, const MatrixParts& parts, std::size_t id) {
   check_encoding("--set", words);
   const auto [word, text] = split("--set", words);
-  const auto key = find_key(word);
+  const auto key = parts.find(word);
   if (!key) {
     if (parts.has_axis(word)) {
       throw InputError("[matrix] --set " + words + ": '" + word + "' is an axis of named values; choose with --only " +

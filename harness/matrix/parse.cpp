@@ -7,6 +7,7 @@
 #include "harness/matrix/matrix.h"
 #include "harness/matrix/matrix_parts.h"
 #include "harness/matrix/mistakes.h"
+#include "harness/matrix/read_program.h"
 #include "harness/matrix/value_reader.h"
 #include "harness/matrix/yaml_document.h"
 
@@ -18,16 +19,18 @@ using spec::Json;
 class MatrixParser {
  public:
   MatrixParser(const YamlDocument& document, Mistakes& mistakes)
-      : document_(document), root_(document.root()), mistakes_(mistakes), read_(document, mistakes) {}
+      : document_(document), root_(document.root()), mistakes_(mistakes), read_(document, mistakes, parts_) {}
 
   MatrixParts parse() {
     read_.check_keys("", root_,
-                     {"name", "description", "defaults", "axes", "zip", "named", "include", "exclude", "overrides",
-                      "constraints", "repeats"});
+                     {"name", "description", "program", "work", "defaults", "axes", "zip", "named", "include",
+                      "exclude", "overrides", "constraints", "repeats"});
     mistakes_.note({"/name"}, [this] {
       parts_.name = read_.required_text("", root_, "name", "the name under which results are stored");
     });
     section("description", [this](const Json& json) { parts_.description = read_.text("/description", json); });
+    section("program", [this](const Json& json) { parse_program(json); });
+    section("work", [this](const Json& json) { parse_work(json); });
     section("repeats", [this](const Json& json) { read_.assign("/repeats", "repeats", json, parts_.defaults); });
     section("defaults", [this](const Json& json) {
       for (auto& entry : read_.assignments("/defaults", json)) parts_.defaults.push_back(std::move(entry));
@@ -56,6 +59,18 @@ class MatrixParser {
       const auto at = child(pointer, i);
       mistakes_.note({at}, [&] { read(at, list[i]); });
     }
+  }
+
+  void parse_program(const Json& json) {
+    parts_.program = read_program(document_, "/program", json);
+    const auto steps = json.find("steps");
+    if (steps != json.end()) read_.assign("/program/steps", "steps", *steps, parts_.defaults);
+  }
+
+  // What a step of the program works on; the same keys as in `defaults`.
+  void parse_work(const Json& json) {
+    if (!parts_.program) read_.fail("/work", "'work' declares what a `program` works on; without one use 'defaults'");
+    for (auto& entry : read_.assignments("/work", json)) parts_.defaults.push_back(std::move(entry));
   }
 
   AxisGroup zip_group(const std::string& pointer, const Json& json) {
@@ -171,7 +186,7 @@ class MatrixParser {
     Axis out;
     out.name = name;
     out.pointer = pointer;
-    if (const auto key = find_key(name)) out.key = key->name;
+    if (const auto key = parts_.find(name)) out.key = key->name;
     const auto add = [&](const std::string& at, const Json& value) {
       const AxisValue* known = named_value(name, value);
       if (known == nullptr && out.key.empty()) {
@@ -183,7 +198,7 @@ class MatrixParser {
     if (json.is_array()) {
       if (json.empty()) read_.fail(pointer, "'" + name + "' has no values");
       for (std::size_t i = 0; i < json.size(); ++i) add(child(pointer, i), json[i]);
-    } else if (const auto key = find_key(name); key && key->kind == KeyKind::group) {
+    } else if (const auto key = parts_.find(name); key && key->kind == KeyKind::group) {
       read_.fail(pointer, "name the keys inside '" + name + "' with dots, such as mesh.ici.fsdp");
     } else {
       add(pointer, json);
@@ -210,7 +225,7 @@ class MatrixParser {
 
   Condition condition(const std::string& pointer, const std::string& word, const Json& json) const {
     Condition out;
-    const auto key = find_key(word);
+    const auto key = parts_.find(word);
     if (parts_.has_axis(word)) {
       out.name = word;
     } else if (key && key->kind != KeyKind::group) {
@@ -318,6 +333,16 @@ class MatrixParser {
 };
 
 }  // namespace
+
+std::optional<RunKey> MatrixParts::find(std::string_view word) const {
+  if (program) {
+    const auto& free = program->free_keys;
+    if (std::find(free.begin(), free.end(), word) != free.end()) {
+      return RunKey{std::string(word), KeyKind::free, "a value of the program's command"};
+    }
+  }
+  return find_key(word);
+}
 
 bool MatrixParts::has_axis(std::string_view axis_name) const {
   const auto names = axis_names();

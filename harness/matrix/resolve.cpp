@@ -9,11 +9,15 @@
 #include "harness/matrix/model_catalog.h"
 #include "harness/matrix/yaml_document.h"
 #include "harness/system/input_error.h"
+#include "harness/system/place_names.h"
+#include "harness/system/text_template.h"
 #include "workloads/datasets/dataset_error.h"
 #include "workloads/datasets/flat_tokens.h"
 #include "workloads/spec/divide_up.h"
 #include "workloads/spec/loss_chunk.h"
 #include "workloads/spec/remat_policy.h"
+#include "workloads/spec/run_json.h"
+#include "workloads/spec/run_program.h"
 #include "workloads/spec/validate.h"
 
 namespace perfbench::harness {
@@ -81,7 +85,8 @@ Json Resolved::value_of(const std::string& key) const {
   return fields.contains(pointer) ? fields.at(pointer) : Json();
 }
 
-Resolver::Resolver(const YamlDocument& document, const ModelCatalog& catalog) : document_(document), catalog_(catalog) {
+Resolver::Resolver(const YamlDocument& document, const ModelCatalog& catalog, const ProgramPart* program)
+    : document_(document), catalog_(catalog), program_(program) {
   const spec::RunSpec defaults;  // a temporary here is "maybe uninitialized" to g++ 12 when it sees many files at once
   defaults_ = spec::fields_to_json(defaults, spec::Written::whole);
 }
@@ -245,6 +250,7 @@ void Resolver::apply_batch(Resolved& out) const {
 
 void Resolver::check_alone(const Assignment& assignment) {
   const auto& key = assignment.key;
+  if (!find_key(key)) return;  // free: any value
   if (key == "model") {
     model_fields(assignment);
     return;
@@ -269,10 +275,16 @@ Resolved Resolver::resolve(const std::vector<const Assignment*>& in_order) {
     out.in_force[assignment->key] = assignment;
   }
   out.fields = defaults_;
-  apply_model(out);
-  apply_fields(out);
+  if (program_ == nullptr) {
+    apply_model(out);
+    apply_fields(out);
+  }
   if (const auto repeats = out.in_force.find("repeats"); repeats != out.in_force.end()) {
     out.repeats = repeats->second->value.get<std::int64_t>();
+  }
+  if (program_ != nullptr) {
+    resolve_program(out);
+    return out;
   }
   try {
     out.run = spec::fields_from_json<spec::RunSpec>(out.fields, spec::Missing::is_error);
@@ -292,7 +304,78 @@ Resolved Resolver::resolve(const std::vector<const Assignment*>& in_order) {
   return out;
 }
 
+// The fields that the matrix gives a program's cell. A model is whole.
+Json Resolver::declared_fields(const Resolved& out) {
+  Json declared = Json::object();
+  for (const auto& [key, assignment] : out.in_force) {  // "model" comes before "model.layers"
+    if (key == "model") {
+      declared["model"] = model_fields(*assignment);
+    } else if (find_key(key) && key != "repeats" && (key == "global_batch" || !is_batch_key(key))) {
+      declared[to_pointer(key)] = assignment->value;
+    }
+  }
+  return declared;
+}
+
+// A program's cell declares what its matrix says and nothing else: a default of perfbench-engine is no fact of it.
+void Resolver::resolve_program(Resolved& out) {
+  auto declared = declared_fields(out);
+  try {
+    out.run = spec::fields_from_json<spec::RunSpec>(declared, spec::Missing::takes_default);
+    spec::validate(out.run.mesh);
+  } catch (const spec::SpecError& e) {
+    throw error(assignment_near(out, to_key(e.pointer())), e.what());
+  }
+  if (declared.contains("hardware")) {
+    apply_hardware(out);
+    declared["hardware"] = out.run.hardware;
+  }
+  if (assignment_near(out, "global_batch") != nullptr) {
+    apply_batch(out);
+    if (out.contradiction) return;
+    if (!out.in_force.contains("global_batch")) declared["global_batch"] = out.run.global_batch;
+  }
+  out.fields = spec::fields_to_json(out.run, spec::Written::whole);
+  declared["schema_version"] = out.run.schema_version;
+  declared["program"] = spec::fields_to_json(filled_program(out));
+  out.run = spec::run_from_json(declared);
+}
+
+// As the matrix writes it; derived from the mesh and the batch only where those are given.
+std::string Resolver::template_value(const Resolved& resolved, const std::string& name) const {
+  const auto key = find_key(name);
+  const auto canonical = key ? key->name : name;
+  if (const auto given = resolved.in_force.find(canonical); given != resolved.in_force.end()) {
+    return plain_text(given->second->value);
+  }
+  const bool of_batch = is_batch_key(canonical);
+  const bool known = canonical == "devices" ? assignment_near(resolved, "mesh") != nullptr
+                     : of_batch             ? assignment_near(resolved, canonical) != nullptr
+                                            : canonical.starts_with("model.") && resolved.in_force.contains("model");
+  if (!known) {
+    throw document_.error(program_->used.at(name), "{" + name + "} has no value: set '" + name +
+                                                       "' in 'defaults', as an axis or in each included cell");
+  }
+  return plain_text(resolved.value_of(canonical));
+}
+
+spec::ProgramSpec Resolver::filled_program(const Resolved& resolved) const {
+  auto program = program_->spec;
+  const auto fill = [&](std::string& text) {
+    text = fill_known(text, [&](const std::string& name) {
+      return is_place_name(name) ? std::nullopt : std::optional(template_value(resolved, name));
+    });
+  };
+  for (auto& argument : program.command) fill(argument);
+  for (auto& [name, value] : program.env) fill(value);
+  for (auto& file : program.files) fill(file.path);
+  fill(program.workdir);
+  if (resolved.in_force.contains("steps")) program.steps = resolved.run.steps;
+  return program;
+}
+
 void Resolver::check(Resolved& resolved) const {
+  if (program_ != nullptr) return;
   if (assignment_near(resolved, "global_batch") == nullptr) {
     throw document_.error("", "no batch: set global_batch (sequences of a step), batch_per_device or batch_per_shard");
   }

@@ -36,7 +36,8 @@ struct Resolved {
 
 class Resolver {
  public:
-  Resolver(const YamlDocument& document, const ModelCatalog& catalog);
+  // `program` belongs to the matrix; it is null for perfbench-engine. All three must outlive the resolver.
+  Resolver(const YamlDocument& document, const ModelCatalog& catalog, const ProgramPart* program = nullptr);
 
   // Throws InputError if the value is not valid in any cell: an unknown name, a wrong type, out of range.
   void check_alone(const Assignment& assignment);
@@ -63,9 +64,14 @@ class Resolver {
   void apply_data_path(Resolved& resolved) const;
   void make_absolute(Resolved& resolved, const std::string& key, std::string& path) const;
   void apply_evaluation_steps(Resolved& resolved);
+  void resolve_program(Resolved& out);
+  spec::Json declared_fields(const Resolved& out);
+  std::string template_value(const Resolved& resolved, const std::string& name) const;
+  spec::ProgramSpec filled_program(const Resolved& resolved) const;
 
   const YamlDocument& document_;
   const ModelCatalog& catalog_;
+  const ProgramPart* program_;
   std::map<std::string, std::string> known_hardware_;  // the name as written -> the name in the data file
   spec::Json defaults_;                                // all fields of RunSpec{}
   std::map<std::size_t, spec::Json> model_fields_;     // by the id of the assignment that names the model

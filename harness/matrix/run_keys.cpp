@@ -131,6 +131,7 @@ std::optional<spec::Json> parse_key_value(KeyKind kind, std::string_view text) {
       return spec::Json(std::string(text));
     case KeyKind::text:
     case KeyKind::model:
+    case KeyKind::free:
       return spec::Json(std::string(text));
     case KeyKind::group:
     case KeyKind::derived:
@@ -155,6 +156,7 @@ std::string_view kind_wanted(KeyKind kind) {
     case KeyKind::per_share:
       return "a number or a fraction such as 1/8, above 0";
     case KeyKind::text:
+    case KeyKind::free:
       return "a word";
     case KeyKind::model:
       return "the name of a model";

@@ -24,6 +24,7 @@ enum class KeyKind {
   per_share,  // batch_per_device, batch_per_shard: a number or a fraction "1/8"
   repeats,    // how often a cell is executed; not part of the run
   derived,    // can be read, but not set
+  free,       // a name that only templates of a program use: any value, as text
 };
 
 struct RunKey {

@@ -17,6 +17,10 @@ using spec::Json;
 
 namespace {
 
+std::vector<std::string> free_keys(const MatrixParts& parts) {
+  return parts.program ? parts.program->free_keys : std::vector<std::string>();
+}
+
 // {name: ..., set: {...}}
 bool is_named_value(const Json& value) {
   return value.is_object() && value.contains("set");
@@ -70,8 +74,8 @@ std::string ValueReader::required_text(const std::string& pointer, const Json& j
 
 void ValueReader::assign(const std::string& pointer, const std::string& word, const Json& value,
                          std::vector<Assignment>& out) {
-  const auto key = find_key(word);
-  if (!key) fail(pointer, "unknown key '" + word + "'" + key_suggestion(word, {}));
+  const auto key = parts_.find(word);
+  if (!key) fail(pointer, "unknown key '" + word + "'" + key_suggestion(word, free_keys(parts_)));
   if (key->kind == KeyKind::group && value.is_object()) {
     for (const auto& inner : document_.keys(pointer)) {
       const auto at = child(pointer, inner);
@@ -82,7 +86,8 @@ void ValueReader::assign(const std::string& pointer, const std::string& word, co
   check_value(pointer, word, *key, value);
   if (key->kind == KeyKind::model && value.is_object() && !check_model(pointer, value)) return;
   const bool has_unit = key->kind == KeyKind::bytes && value.is_string();
-  const auto plain = has_unit ? parse_key_value(key->kind, value.get<std::string>()).value() : value;
+  auto plain = has_unit ? parse_key_value(key->kind, value.get<std::string>()).value() : value;
+  if (key->kind == KeyKind::free) plain = plain_text(value);
   out.push_back({key->name, plain, Origin{pointer, ""}, next_id_++});
 }
 
@@ -103,6 +108,7 @@ void ValueReader::check_value(const std::string& pointer, const std::string& wor
   }
   if (value.is_array()) fail(pointer, "'" + word + "' has a list here; lists of values belong under 'axes' or 'zip'");
   if (value.is_null()) fail(pointer, "'" + word + "' has no value");
+  if (key.kind == KeyKind::free && value.is_object()) wrong();
   if (key.kind == KeyKind::per_share && !parse_share(value)) wrong();
   if (key.kind == KeyKind::bytes && !value.is_number_integer()) {
     if (!value.is_string() || !parse_key_value(key.kind, value.get<std::string>())) wrong();
@@ -183,7 +189,7 @@ AxisValue ValueReader::axis_value(const std::string& pointer, const Axis& axis, 
 }
 
 void ValueReader::add_values(Axis& axis, const Json& values) {
-  const auto key = find_key(axis.name);
+  const auto key = parts_.find(axis.name);
   if (key && key->kind == KeyKind::group) {
     fail(axis.pointer, "'" + axis.name + "' has keys inside it: make one of them the axis");
   }

@@ -21,7 +21,9 @@ std::string child(const std::string& pointer, std::size_t index);
 // `mistakes` and returns the rest.
 class ValueReader {
  public:
-  ValueReader(const YamlDocument& document, Mistakes& mistakes) : document_(document), mistakes_(mistakes) {}
+  // `parts` says which free keys there are, as far as it has been read. All three must outlive the reader.
+  ValueReader(const YamlDocument& document, Mistakes& mistakes, const MatrixParts& parts)
+      : document_(document), mistakes_(mistakes), parts_(parts) {}
 
   [[noreturn]] void fail(const std::string& pointer, const std::string& message) const;
 
@@ -58,6 +60,7 @@ class ValueReader {
 
   const YamlDocument& document_;
   Mistakes& mistakes_;
+  const MatrixParts& parts_;
   std::size_t next_id_ = 0;
 };
 

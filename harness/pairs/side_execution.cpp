@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "harness/evidence/program_metrics.h"
 #include "harness/evidence/run_evidence.h"
 #include "harness/evidence/run_metrics.h"
 #include "harness/evidence/trace_file.h"
@@ -17,6 +18,7 @@
 #include "harness/system/input_error.h"
 #include "harness/system/run_id.h"
 #include "harness/trace/step_split.h"
+#include "workloads/spec/run_program.h"
 
 namespace perfbench::harness {
 namespace {
@@ -58,7 +60,10 @@ SideRun stored(const SideExecution& execution, Side side, const Executed& execut
 // The step times of a run that ended well.
 std::vector<double> step_times_of(const FinishedAttempt& attempt) {
   const auto evidence = read_run_directory(attempt.directory);
-  return evidence ? step_times_s(evidence->steps) : std::vector<double>();
+  if (!evidence) return {};
+  if (evidence->run.program)
+    return step_times_s(readers::settle(evidence->samples, readers::settle_rules(evidence->run.program->spec)));
+  return step_times_s(evidence->steps);
 }
 
 }  // namespace

@@ -5,10 +5,14 @@
 
 #include <chrono>
 #include <map>
+#include <memory>
 #include <set>
 
 #include "harness/execute/process.h"
 #include "harness/system/input_error.h"
+#include "harness/system/run_id.h"
+#include "harness/system/text_template.h"
+#include "workloads/spec/run_program.h"
 
 namespace perfbench::harness {
 namespace fs = std::filesystem;
@@ -17,6 +21,7 @@ namespace {
 constexpr const char* kInjectOption = "--inject";
 
 constexpr std::string_view kFaultPrefix = "inject:";
+constexpr std::string_view kVariablesPrefix = "env:";
 constexpr auto kLongestCheck = std::chrono::minutes(1);
 constexpr const char* kEngineName = "perfbench-engine";
 constexpr const char* kFaultyEngineName = "perfbench-engine-inject";
@@ -52,6 +57,42 @@ void check_faults(const AbSide& side) {
   const auto said = end.error_output.substr(0, end.error_output.find('\n'));
   throw InputError(fmt::format("[compare] {}: {}", side.asked,
                                said.empty() ? "the engine did not answer whether it knows this fault" : said));
+}
+
+std::map<std::string, std::string> side_variables(const std::string& text) {
+  std::map<std::string, std::string> out;
+  std::string_view rest = std::string_view(text).substr(kVariablesPrefix.size());
+  while (true) {
+    const auto entry = rest.substr(0, rest.find(','));
+    const auto equals = entry.find('=');
+    if (equals == std::string_view::npos || equals == 0) {
+      throw InputError("[compare] '" + text + "': the form is env:NAME=VALUE, and further ones behind commas");
+    }
+    out[std::string(entry.substr(0, equals))] = entry.substr(equals + 1);
+    if (entry.size() == rest.size()) return out;
+    rest.remove_prefix(entry.size() + 1);
+  }
+}
+
+void check_kind(const Cell& cell, const AbSide& side) {
+  const bool of_engine =
+      side.kind == SideKind::binary || side.kind == SideKind::revision || side.kind == SideKind::fault;
+  if (cell.run.program && of_engine) {
+    throw InputError("[compare] " + side.asked +
+                     " names a perfbench-engine, and this matrix runs another program: name env:, set: or current");
+  }
+  if (!cell.run.program && side.kind == SideKind::environment) {
+    throw InputError("[compare] " + side.asked + " needs a matrix with a 'program', and this one has none");
+  }
+}
+
+// The cell with the variables of the side added to its program's.
+void add_variables(Cell& cell, const AbSide& side) {
+  if (side.variables.empty()) return;
+  auto program = *cell.run.program;
+  for (const auto& [name, value] : side.variables) program.spec.env[name] = escape_template(value);
+  cell.run.program = std::make_shared<const spec::RunProgram>(std::move(program));
+  cell.run_id = run_id(cell.run);
 }
 
 std::map<std::size_t, Cell> by_combination(std::vector<Cell> cells) {
@@ -104,6 +145,10 @@ AbSide parse_side(const std::string& text, const fs::path& current_engine,
   if (text.starts_with(kSetPrefix)) {
     return {.asked = text, .kind = SideKind::settings, .engine = {current_engine}, .set = side_settings(text)};
   }
+  if (text.starts_with(kVariablesPrefix)) {
+    return {
+        .asked = text, .kind = SideKind::environment, .engine = {current_engine}, .variables = side_variables(text)};
+  }
   if (text.starts_with(kFaultPrefix)) return faulty_side({text.substr(kFaultPrefix.size())}, current_engine);
   if (const auto engine = engine_at(text); !engine.empty()) {
     return {.asked = text, .kind = SideKind::binary, .engine = {fs::absolute(engine).lexically_normal()}};
@@ -115,19 +160,24 @@ AbSide parse_side(const std::string& text, const fs::path& current_engine,
 }
 
 std::vector<AbCell> pair_cells(const Overrides& base, const AbSide& a, const AbSide& b,
-                               const std::function<Expansion(const Overrides&)>& expand_with) {
+                               const std::function<Expansion(const Overrides&, const AbSide&)>& expand_with) {
   auto chosen = base;
   chosen.equal_runs = EqualRuns::keep;
   const auto cells_of = [&](const AbSide& side) {
     Overrides overrides{.set = base.set, .equal_runs = EqualRuns::keep};  // --only refers to the matrix's own values
     overrides.set.insert(overrides.set.end(), side.set.begin(), side.set.end());
-    return by_combination(expand_with(overrides).cells);
+    auto cells = by_combination(expand_with(overrides, side).cells);
+    for (auto& [combination, cell] : cells) {
+      check_kind(cell, side);
+      add_variables(cell, side);
+    }
+    return cells;
   };
   const auto of_a = cells_of(a);
   const auto of_b = cells_of(b);
   std::vector<AbCell> out;
   std::set<std::pair<std::string, std::string>> seen;
-  for (const auto& cell : expand_with(chosen).cells) {
+  for (const auto& cell : expand_with(chosen, a).cells) {
     AbCell both{.label = cell.label, .a = of_a.at(cell.combination), .b = of_b.at(cell.combination)};
     if (!runs(both.a) && !runs(both.b)) continue;
     if (!seen.emplace(both.a.run_id, both.b.run_id).second) continue;  // the same two runs as an earlier cell

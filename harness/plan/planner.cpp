@@ -132,6 +132,7 @@ bool needs_counting(PlannedCell& planned) {
     planned.reason = *cell.excluded;
     return false;
   }
+  if (cell.run.program && !cell.infeasible) return false;  // perfbench-engine does not run it
   const auto reason = cell.infeasible ? cell.infeasible : spec::unsupported(cell.run);
   if (!reason) return true;
   planned.state = PlanState::infeasible;

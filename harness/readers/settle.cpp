@@ -5,6 +5,8 @@
 #include <map>
 #include <set>
 
+#include "harness/readers/reader.h"
+
 namespace perfbench::readers {
 namespace {
 
@@ -263,6 +265,13 @@ class Settler {
 };
 
 }  // namespace
+
+SettleRules settle_rules(const spec::ProgramSpec& program) {
+  std::int64_t drop = program.drop;
+  if (!program.reader.empty()) drop = std::max(drop, reader_info(program.reader).drop);
+  for (const auto& file : program.files) drop = std::max(drop, reader_info(file.format).drop);
+  return {.drop = drop, .steps = program.steps, .restarts = program.restarts};
+}
 
 Settled settle(const std::vector<Sample>& samples, const SettleRules& rules) {
   return Settler(rules).run(samples);

@@ -19,6 +19,10 @@ struct SettleRules {
   spec::Restarts restarts = spec::Restarts::refused;
 };
 
+// By what a program declares, and by what its readers are known to get wrong. Throws ReaderError for a reader that does
+// not exist.
+SettleRules settle_rules(const spec::ProgramSpec& program);
+
 struct Settled {
   std::vector<spec::Sample> samples;  // by metric, then step; without times of dropped steps
   std::vector<spec::Sample>

@@ -17,8 +17,9 @@
 namespace perfbench::harness {
 
 // current: this perfbench's own engine, without more settings. fault: the same engine with an injected fault
-// (engine/faults/faults.h), to test whether a comparison finds it.
-enum class SideKind { current, settings, binary, revision, fault };
+// (engine/faults/faults.h), to test whether a comparison finds it. command: the command line of a training program.
+// environment: the program of the matrix with other environment variables.
+enum class SideKind { current, settings, binary, revision, fault, command, environment };
 
 enum class AbPurpose { compare, bisect, confirm, creep, selftest };  // creep: compares a night with its control
 
@@ -242,7 +243,8 @@ struct perfbench::spec::EnumNames<perfbench::harness::AbPurpose> {
 template <>
 struct perfbench::spec::EnumNames<perfbench::harness::SideKind> {
   using K = perfbench::harness::SideKind;
-  static constexpr std::array kNames{std::pair{K::current, "current"}, std::pair{K::settings, "settings"},
-                                     std::pair{K::binary, "binary"}, std::pair{K::revision, "revision"},
-                                     std::pair{K::fault, "fault"}};
+  static constexpr std::array kNames{
+      std::pair{K::current, "current"},        std::pair{K::settings, "settings"}, std::pair{K::binary, "binary"},
+      std::pair{K::revision, "revision"},      std::pair{K::fault, "fault"},       std::pair{K::command, "command"},
+      std::pair{K::environment, "environment"}};
 };

@@ -148,7 +148,7 @@ Document run(const Asked& asked) {
   auto view = view_of(asked, asked.rest, asked.parameter("subject", ""));
   view.steps = steps_of(asked.db, view.named);
   view.baseline = against_baseline(asked.db, view);
-  view.memory = asked.counts.of(view.named);
+  if (!view.named.attempts.front().run->program) view.memory = asked.counts.of(view.named);
   return reports::run_document(view);
 }
 

@@ -15,6 +15,7 @@ double usual_margin(const spec::MetricSpec& metric) {
   if (metric.tag == "startup_time_s") return 0.10;
   if (metric.tag == "step_time_mean_s" || metric.unit == "1/s") return 0.05;
   if (metric.tag == "final_loss") return 0.002;
+  if (metric.tag == "printed_loss") return 0.005;
   if (metric.tag == "eval_accuracy" || metric.tag == "eval_perplexity") return 0.005;
   return metric.unit == "bytes" ? 0.01 : 0.02;
 }
@@ -76,6 +77,10 @@ std::vector<MetricRule> metric_rules(const std::vector<std::string>& names, cons
     if (!twice) rules.push_back(metric_rule(name));
   }
   if (rules.empty()) rules = default_metric_rules();
+  return with_margins(std::move(rules), margins);
+}
+
+std::vector<MetricRule> with_margins(std::vector<MetricRule> rules, const std::vector<std::string>& margins) {
   for (const auto& words : margins) apply_margin(words, rules);
   return rules;
 }

@@ -38,6 +38,7 @@ std::vector<MetricRule> default_metric_rules();
 
 // `names` selects metrics; if it is empty, all default ones are judged. `margins` has the form "metric=0.03". Throws
 // InputError for an unknown or neutral metric, and for a margin outside (0, 1).
+std::vector<MetricRule> with_margins(std::vector<MetricRule> rules, const std::vector<std::string>& margins);
 std::vector<MetricRule> metric_rules(const std::vector<std::string>& names, const std::vector<std::string>& margins);
 
 // The result of a decision.

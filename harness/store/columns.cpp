@@ -30,7 +30,8 @@ void append_columns(const spec::FieldTable& table, const std::string& prefix, st
 }
 
 // "INSERT INTO steps (attempt_key, version, ...) VALUES (?, ?, ...)"
-std::string insert_sql(const std::string& table, const KeyColumns& keys, const Columns& columns) {
+std::string insert_sql(const std::string& table, const KeyColumns& keys, const std::string& numbered,
+                       const Columns& columns) {
   std::string names;
   std::string marks;
   const auto add = [&](const std::string& name) {
@@ -38,6 +39,7 @@ std::string insert_sql(const std::string& table, const KeyColumns& keys, const C
     marks += marks.empty() ? "?" : ", ?";
   };
   for (const auto& [name, key] : keys) add(name);
+  if (!numbered.empty()) add(numbered);
   for (const auto& column : columns) add(column.name);
   return "INSERT INTO " + table + " (" + names + ") VALUES (" + marks + ")";
 }
@@ -120,14 +122,15 @@ std::string column_list(const Columns& columns, const std::string& prefix) {
   return list;
 }
 
-void insert_rows(Connection& db, const std::string& table, const KeyColumns& keys, const Columns& columns,
-                 const void* first_row, std::size_t count, std::size_t row_size) {
-  Statement insert(db, insert_sql(table, keys, columns));
-  for (std::size_t row = 0; row < count; ++row) {
-    const void* const record = static_cast<const std::byte*>(first_row) + row * row_size;
+void insert_rows(Connection& db, const std::string& table, const KeyColumns& keys, const RowSpan& rows,
+                 const std::string& numbered) {
+  Statement insert(db, insert_sql(table, keys, numbered, rows.columns));
+  for (std::size_t row = 0; row < rows.count; ++row) {
+    const void* const record = static_cast<const std::byte*>(rows.first) + row * rows.row_size;
     int parameter = 0;
     for (const auto& [name, key] : keys) insert.bind(++parameter, key);
-    for (const auto& [name, member] : columns) {
+    if (!numbered.empty()) insert.bind(++parameter, static_cast<std::int64_t>(row));
+    for (const auto& [name, member] : rows.columns) {
       bind_value(insert, ++parameter, member.field, *member.type, member.in(record));
     }
     insert.step();

@@ -52,13 +52,23 @@ std::string column_list(const Columns& columns, const std::string& prefix = "");
 // Columns of a table that are not fields of its rows: keys of other rows.
 using KeyColumns = std::vector<std::pair<std::string, std::int64_t>>;
 
-// Executes an INSERT for each of `count` rows, which are contiguous in memory. The keys come before the columns.
-void insert_rows(Connection& db, const std::string& table, const KeyColumns& keys, const Columns& columns,
-                 const void* first_row, std::size_t count, std::size_t row_size);
+// Rows of one type, which are contiguous in memory.
+struct RowSpan {
+  const Columns& columns;
+  const void* first;
+  std::size_t count;
+  std::size_t row_size;
+};
+
+// Executes an INSERT for each row. The keys come before the columns. `numbered` names a column that counts the rows
+// from 0; it may be empty.
+void insert_rows(Connection& db, const std::string& table, const KeyColumns& keys, const RowSpan& rows,
+                 const std::string& numbered);
 
 template <class T>
-void insert_rows(Connection& db, const std::string& table, const KeyColumns& keys, const std::vector<T>& rows) {
-  insert_rows(db, table, keys, columns_of<T>(), rows.data(), rows.size(), sizeof(T));
+void insert_rows(Connection& db, const std::string& table, const KeyColumns& keys, const std::vector<T>& rows,
+                 const std::string& numbered = "") {
+  insert_rows(db, table, keys, {columns_of<T>(), rows.data(), rows.size(), sizeof(T)}, numbered);
 }
 
 // Reads `columns`, starting at column `first` of the statement. Throws SpecError for a word that the enumeration of its

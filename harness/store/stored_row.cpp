@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "workloads/spec/fields_json.h"
+#include "workloads/spec/run_json.h"
 #include "workloads/spec/run_spec.h"
 #include "workloads/spec/spec_error.h"
 
@@ -31,7 +31,7 @@ double stored_number(const Connection& db, const RowName& row, std::string_view 
 spec::RunSpec stored_run(const Connection& db, const RowName& row, const std::string& run_json) {
   try {
     // Reading it takes half of the time of a query. The text is our own and was checked when it was stored.
-    return spec::fields_from_json<spec::RunSpec>(spec::parse_own_json(run_json), spec::Missing::is_error);
+    return spec::run_from_json(spec::parse_own_json(run_json));
   } catch (const spec::SpecError& e) {
     refuse_row(db, row, "run_json" + (e.pointer().empty() ? "" : " at " + e.pointer()) + ": " + e.what());
   }

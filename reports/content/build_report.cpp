@@ -13,6 +13,7 @@
 #include "harness/stats/trend.h"
 #include "reports/render/format/number.h"
 #include "workloads/spec/parameter_table.h"
+#include "workloads/spec/run_program.h"
 #include "workloads/spec/run_spec.h"
 #include "workloads/spec/run_spec_json.h"
 
@@ -73,21 +74,28 @@ void fill_configuration(ReportRow& row, const CellRuns& cell, const harness::Har
   row.run_id = cell.run_id;
   row.matrix = cell.matrix;
   row.cell = cell.label;
-  row.model = run.model.name;
-  row.parameters = spec::count_parameters(run.model).total;
-  row.trainable_parameters = trainable_parameters(run);
   row.processor = processor(cell, hardware);
-  row.precision = upper(spec::enum_name(run.precision));
-  row.seq_len = run.seq_len;
-  row.devices = run.mesh.devices();
-  row.batch_per_device = static_cast<double>(run.global_batch) / static_cast<double>(row.devices);
-  row.dp = run.mesh.dp();
-  row.fsdp = run.mesh.fsdp();
-  row.tp = run.mesh.tp();
-  row.global_batch = run.global_batch;
-  row.attention = spec::enum_name(run.attention);
-  row.remat = run.remat;
-  row.scan = run.scan;
+  // A run of a program has only what its user declared.
+  row.is_program = run.program != nullptr;
+  const auto says = [&run](std::string_view field) { return spec::says(run, field); };
+  if (says("model")) {
+    row.model = run.model.name;
+    row.parameters = spec::count_parameters(run.model).total;
+    row.trainable_parameters = trainable_parameters(run);
+  }
+  if (says("precision")) row.precision = upper(spec::enum_name(run.precision));
+  if (says("seq_len")) row.seq_len = run.seq_len;
+  if (says("global_batch")) row.global_batch = run.global_batch;
+  if (says("mesh")) {
+    row.devices = run.mesh.devices();
+    row.batch_per_device = static_cast<double>(row.global_batch) / static_cast<double>(row.devices);
+    row.dp = run.mesh.dp();
+    row.fsdp = run.mesh.fsdp();
+    row.tp = run.mesh.tp();
+  }
+  if (says("attention")) row.attention = spec::enum_name(run.attention);
+  if (says("remat")) row.remat = run.remat;
+  if (says("scan")) row.scan = run.scan;
   if (run.training_steps > 0) row.total_sequences = run.training_steps * run.global_batch;
 }
 
@@ -188,6 +196,7 @@ void fill_measurement(ReportRow& row, const CellRuns& cell, const harness::Store
     if (const auto mean_s = harness::mean_step_time_s(*attempt)) means_s.push_back(*mean_s);
   }
   row.step_time_mean_s = median_of(means_s);
+  row.wall_time_s = median_of(values_of(used, "wall_time_s"));
   row.sequences_per_s = rate_of_step_time(used, "sequences_per_s", row.step_time_mean_s);
   row.tokens_per_s = rate_of_step_time(used, "tokens_per_s", row.step_time_mean_s);
   row.real_tokens_per_s = rate_of_step_time(used, "real_tokens_per_s", row.step_time_mean_s);
@@ -229,7 +238,7 @@ void note_trouble(ReportRow& row, const Attempts& finished) {
   if (any([](const auto* a) { return a->lost_step_lines > 0; })) {
     row.notes.emplace_back("the last step record of a rank was cut off");
   }
-  if (row.step_time_s && !row.mfu_fraction) {
+  if (row.step_time_s && !row.mfu_fraction && !row.is_program) {
     row.notes.push_back("no MFU: the peak of " + row.processor + " is unknown");
   }
   if (row.mfu_fraction && *row.mfu_fraction > 1) {
@@ -330,7 +339,12 @@ void fill_difference(ReportRow& row, const CellRuns& cell, const harness::Stored
 void fill_varied(std::vector<ReportRow>& rows, const std::vector<CellRuns>& cells) {
   std::map<std::string, std::string> of_first;
   for (std::size_t i = 1; i < cells.size(); ++i) {
+    if (cells[i].run().program && cells[i].label != cells.front().label) {
+      of_first["cell"] = cells.front().label;
+      rows[i].varied["cell"] = cells[i].label;
+    }
     for (const auto& field : spec::difference(cells.front().run(), cells[i].run())) {
+      if (field.field.starts_with("program.")) continue;  // the cell's label says it shorter
       of_first[field.field] = spec::without_quotes(field.left);
       rows[i].varied[field.field] = spec::without_quotes(field.right);
     }

@@ -61,14 +61,17 @@ Cell difference(const ReportRow& row) {
   return {compared ? format_percent_change(*found.ratio) + " " + found.verdict : found.verdict, *found.ratio - 1, tone};
 }
 
-constexpr auto kModel = configuration("Model", "model", [](const ReportRow& r) { return Cell(r.model); });
+constexpr auto kModel =
+    configuration("Model", "model", [](const ReportRow& r) { return or_unsaid(!r.model.empty(), r.model, r.model); });
 constexpr auto kSize = configuration("Size", "size", [](const ReportRow& r) {
-  return Cell(r.parameters > 0 ? r.model + " (" + format_parameters(r.parameters) + ")" : r.model, r.model);
+  return or_unsaid(!r.model.empty(),
+                   r.parameters > 0 ? r.model + " (" + format_parameters(r.parameters) + ")" : r.model, r.model);
 });
 constexpr auto kProcessor =
     configuration("GPU or CPU", "processor", [](const ReportRow& r) { return Cell(r.processor); });
-constexpr auto kPrecision =
-    configuration("Precision", "precision", [](const ReportRow& r) { return Cell(r.precision); });
+constexpr auto kPrecision = configuration("Precision", "precision", [](const ReportRow& r) {
+  return or_unsaid(!r.precision.empty(), r.precision, r.precision);
+});
 constexpr auto kSequenceLength = count<&ReportRow::seq_len>("Sequence Length", "seq_len");
 constexpr auto kDevices = count<&ReportRow::devices>("#devices", "devices");
 constexpr auto kBatchPerDevice = configuration(
@@ -261,6 +264,7 @@ constexpr std::array kDetails{
     ReportColumn{"Fastest run (s)", "step_time_min_s", optional_number<&ReportRow::step_time_min_s>},
     ReportColumn{"Slowest run (s)", "step_time_max_s", optional_number<&ReportRow::step_time_max_s>},
     kMeanStep,
+    ReportColumn{"Wall time", "wall_time_s", optional_number<&ReportRow::wall_time_s>},
     ReportColumn{"HFU", "hfu_fraction", optional_number<&ReportRow::hfu_fraction>},
     ReportColumn{"Tokens/Sec", "tokens_per_s", optional_number<&ReportRow::tokens_per_s>},
     ReportColumn{"Real tokens/Sec", "real_tokens_per_s", optional_number<&ReportRow::real_tokens_per_s>},
@@ -295,6 +299,10 @@ constexpr std::array kDetails{
 }  // namespace
 
 const ReportColumn kSubjectColumn = kSubject;
+const ReportColumn kCellColumn = word<&ReportRow::cell>("Cell", "cell");
+const ReportColumn kWallTimeColumn = number("Wall Time (s)", "wall_time_s", [](const ReportRow& r) {
+  return Cell(format_number(r.wall_time_s), value_of(r.wall_time_s));
+});
 const ReportColumn kRunsColumn = kRuns;
 const ReportColumn kSpreadColumn = kSpread;
 const ReportColumn kMeanStepColumn = kMeanStep;

@@ -36,6 +36,10 @@ std::span<const ReportColumn> detail_columns();
 // The subject, for tables with rows of several subjects.
 extern const ReportColumn kSubjectColumn;
 
+// The label of a row's cell, and the wall time: columns of tables with programs, which may declare nothing else.
+extern const ReportColumn kCellColumn;
+extern const ReportColumn kWallTimeColumn;
+
 // Columns for people, in addition to those of the reference systems: the number of runs whose median the step time is,
 // their spread, the mean step from which rates are computed, and the days of a training whose length is known.
 extern const ReportColumn kRunsColumn;

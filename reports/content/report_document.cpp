@@ -253,8 +253,15 @@ Table empty_table(const char* key, const std::vector<ReportRow>& rows) {
   return table;
 }
 
+// Whether no row has anything in that column.
+bool is_unsaid(const ReportColumn& column, const std::vector<ReportRow>& rows) {
+  return std::all_of(rows.begin(), rows.end(), [&](const ReportRow& row) { return column.cell(row).text == kNothing; });
+}
+
 Table people_table(const std::vector<ReportRow>& rows, TableStyle style) {
   auto table = empty_table("table", rows);
+  const bool has_programs = std::any_of(rows.begin(), rows.end(), [](const ReportRow& row) { return row.is_program; });
+  if (has_programs) add_column(table, rows, kCellColumn, Audience::people);
   for (std::size_t i = 0; i < rows.size(); ++i) table.rows[i].notes = rows[i].notes;
   const bool extended = style == TableStyle::table;
   const bool has_days =
@@ -262,12 +269,15 @@ Table people_table(const std::vector<ReportRow>& rows, TableStyle style) {
   bool is_told = !tells_subjects(rows);
   for (const auto& column : columns(style)) {
     const std::string key = column.key;
+    if (has_programs && is_unsaid(column, rows)) continue;
     if (!is_told && column.of == ColumnOf::result) {
       add_column(table, rows, kSubjectColumn, Audience::people);
       is_told = true;
     }
     if (extended && key == "step_time_s") {
-      for (const auto& field : told_differences(rows)) add_field(table, rows, field, Audience::people);
+      for (const auto& field : told_differences(rows)) {
+        if (!has_programs || field != kCellColumn.key) add_field(table, rows, field, Audience::people);
+      }
     }
     add_column(table, rows, column, Audience::people);
     if (!extended) continue;
@@ -275,6 +285,7 @@ Table people_table(const std::vector<ReportRow>& rows, TableStyle style) {
       add_column(table, rows, kRunsColumn, Audience::people);
       add_column(table, rows, kSpreadColumn, Audience::people);
       add_column(table, rows, kMeanStepColumn, Audience::people);
+      if (has_programs) add_column(table, rows, kWallTimeColumn, Audience::people);
     }
     if (key == "sequences_per_s" && has_days) add_column(table, rows, kEstimatedDaysColumn, Audience::people);
   }

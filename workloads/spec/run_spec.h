@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -66,6 +67,8 @@ struct ProfileSpec {
   }
 };
 
+struct RunProgram;
+
 struct RunSpec {
   static constexpr std::int64_t kSchemaVersion = 1;
 
@@ -117,6 +120,9 @@ struct RunSpec {
   OptimizerSpec optimizer;
   EvaluationSpec evaluation;
   CheckpointSpec checkpoint;
+  // The training program that runs instead of perfbench-engine; null for the engine. It is not in fields(): run.json of
+  // a program has `program` and the fields that its user declared, and no others (run_program.h).
+  std::shared_ptr<const RunProgram> program;
 
   constexpr bool traces() const { return trace_steps > 0 || profile.steps > 0; }
   constexpr bool packs_documents() const { return data.packing == Packing::documents; }

@@ -1,12 +1,17 @@
 #include "workloads/spec/run_spec_json.h"
 
+#include <algorithm>
 #include <map>
+#include <memory>
 #include <utility>
 
 #include "workloads/spec/fields_json.h"
 #include "workloads/spec/model_spec.h"
 #include "workloads/spec/parse_json.h"
+#include "workloads/spec/run_json.h"
+#include "workloads/spec/run_program.h"
 #include "workloads/spec/run_spec.h"
+#include "workloads/spec/spec_error.h"
 #include "workloads/spec/validate.h"
 
 namespace perfbench::spec {
@@ -58,26 +63,73 @@ void compare(const Json& left, const Json& right, const std::string& prefix, Dif
 
 std::vector<std::pair<std::string, std::string>> flat(const RunSpec& spec, Written written) {
   std::vector<std::pair<std::string, std::string>> out;
-  flatten(fields_to_json(spec, written), "", out);
+  flatten(run_to_json(spec, written), "", out);
+  return out;
+}
+
+constexpr const char* kProgramKey = "program";
+constexpr const char* kVersionKey = "schema_version";
+
+// "mesh.ici.dp" -> /mesh/ici/dp. No part of a name has a dot.
+Json::json_pointer pointer_of(const std::string& field) {
+  Json::json_pointer out;
+  for (std::size_t start = 0; start <= field.size();) {
+    const auto dot = std::min(field.find('.', start), field.size());
+    out /= field.substr(start, dot - start);
+    start = dot + 1;
+  }
   return out;
 }
 
 }  // namespace
 
+Json run_to_json(const RunSpec& run, Written written) {
+  if (!run.program) return fields_to_json(run, written);
+  const auto all = fields_to_json(run, Written::whole);
+  Json out{{kVersionKey, run.schema_version}, {kProgramKey, fields_to_json(run.program->spec, written)}};
+  for (const auto& field : run.program->declared) {
+    const auto pointer = pointer_of(field);
+    out[pointer] = all.at(pointer);
+  }
+  return out;
+}
+
+RunSpec run_from_json(const Json& json) {
+  if (!json.is_object() || !json.contains(kProgramKey)) return fields_from_json<RunSpec>(json, Missing::is_error);
+  Json work = json;
+  work.erase(kProgramKey);
+  auto run = fields_from_json<RunSpec>(work, Missing::takes_default);
+  RunProgram program{
+      .spec = fields_from_json<ProgramSpec>(json[kProgramKey], Missing::takes_default, std::string("/") + kProgramKey)};
+  work.erase(kVersionKey);
+  std::vector<std::pair<std::string, std::string>> fields;
+  if (!work.empty()) flatten(work, "", fields);
+  for (auto& [field, value] : fields) program.declared.insert(std::move(field));
+  run.program = std::make_shared<const RunProgram>(std::move(program));
+  return run;
+}
+
 std::string canonical_json(const RunSpec& spec) {
-  return json_line(fields_to_json(spec));
+  return json_line(run_to_json(spec));
 }
 std::string counted_json(const RunSpec& spec) {
-  return json_line(fields_to_json(spec, Written::counted));
+  return json_line(run_to_json(spec, Written::counted));
 }
 std::string canonical_json(const ModelSpec& spec) {
   return json_line(fields_to_json(spec));
 }
 
 RunSpec parse_run_json(std::string_view text) {
-  auto spec = fields_from_json<RunSpec>(parse_json(text), Missing::is_error);
+  auto spec = parse_recorded_run(text);
+  if (spec.program) {
+    throw SpecError("/program", "perfbench-engine runs no other program: start this run through perfbench-adapter");
+  }
   validate(spec);
   return spec;
+}
+
+RunSpec parse_recorded_run(std::string_view text) {
+  return run_from_json(parse_json(text));
 }
 
 ModelSpec parse_model_json(std::string_view text) {
@@ -96,7 +148,7 @@ std::string without_quotes(const std::string& json_value) {
 std::vector<FieldDifference> difference(const RunSpec& left, const RunSpec& right) {
   if (&left == &right) return {};  // attempts of one cell share their spec
   Differences all;
-  compare(fields_to_json(left, Written::whole), fields_to_json(right, Written::whole), "", all);
+  compare(run_to_json(left, Written::whole), run_to_json(right, Written::whole), "", all);
   std::vector<FieldDifference> out;
   for (const auto& [field, entry] : all) {
     if (entry.left != entry.right) out.push_back(entry);

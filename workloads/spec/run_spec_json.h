@@ -22,9 +22,11 @@ std::string canonical_json(const ModelSpec& spec);
 // equal counts.
 std::string counted_json(const RunSpec& spec);
 
-// Reads a whole, resolved run.json. Throws SpecError: not JSON, unknown or missing key, wrong type, out of range, or a
-// combination that validate() rejects.
+// Reads a whole, resolved run.json of perfbench-engine. Throws SpecError: not JSON, unknown or missing key, wrong type,
+// out of range, or a combination that validate() rejects.
 RunSpec parse_run_json(std::string_view text);
+// The same for a recorded run, which may contradict itself (it is recorded as infeasible) or run another program.
+RunSpec parse_recorded_run(std::string_view text);
 // The same for a model alone, without checks across fields.
 ModelSpec parse_model_json(std::string_view text);
 

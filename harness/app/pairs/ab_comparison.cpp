@@ -23,6 +23,7 @@
 #include "harness/system/run_id.h"
 #include "harness/system/sha256.h"
 #include "reports/render/format/print.h"
+#include "workloads/spec/run_program.h"
 
 namespace perfbench::harness {
 namespace fs = std::filesystem;
@@ -51,7 +52,7 @@ class Preflight {
     for (std::size_t i = 0; i < planned.size(); ++i) {
       cells_[asked[i]].of(side) = planned[i].cell;
       memory_[static_cast<std::size_t>(side)][asked[i]] = memory_of(planned[i]);
-      auto reason = planned[i].state == PlanState::feasible ? here.obstacle(planned[i]) : planned[i].reason;
+      auto reason = obstacle(planned[i], here);
       if (!reason) continue;
       obstacles_[asked[i]].push_back(fmt::format("{} does not run it: {}", spec::enum_name(side), *reason));
     }
@@ -77,6 +78,11 @@ class Preflight {
   }
 
  private:
+  static std::optional<std::string> obstacle(const PlannedCell& planned, RunnableCheck& here) {
+    if (planned.state != PlanState::feasible) return planned.reason;
+    return planned.cell.run.program ? std::nullopt : here.obstacle(planned);  // the program itself says more
+  }
+
   // If the plan of only one engine has room for kept weights, both cast them, so that the sides differ only in their
   // engines.
   static void choose_alike(AbCell& cell) {
@@ -188,13 +194,39 @@ void attribute_differences(const SideExecution& execution, const std::vector<AbC
                            AbProgress& progress) {
   for (std::size_t i = 0; i < cells.size() && !result.cancelled; ++i) {
     auto& verdict = result.cells[i];
-    if (!differs_in_speed(verdict)) continue;
+    if (!differs_in_speed(verdict) || cells[i].a.run.program) continue;  // a program traces no steps
     progress.say("tracing both sides once more: " + verdict.label);
     auto traced = trace_pair(execution, cells[i]);
     result.cancelled = traced.cancelled;
     verdict.attribution = std::move(traced.attribution);
     if (!traced.problem.empty()) verdict.notes.push_back("the cause of the difference is unknown: " + traced.problem);
   }
+}
+
+}  // namespace
+
+namespace {
+
+// What is judged of a training program unless its user said it: what perfbench-engine is judged by, as far as the
+// program has it, and what was declared. Without any of that it is the wall time.
+std::vector<MetricRule> program_rules(const spec::ProgramSpec& program) {
+  auto rules = default_metric_rules();
+  rules.push_back(metric_rule("printed_loss"));
+  std::erase_if(rules, [](const auto& rule) { return rule.metric == "startup_time_s"; });  // imports, of many seconds
+  for (auto& rule : rules) rule.of_some_runs = true;
+  for (const auto& [name, metric] : program.metrics) {
+    const bool known =
+        std::any_of(rules.begin(), rules.end(), [&tag = name](const auto& rule) { return rule.metric == tag; });
+    if (known || metric.better == spec::Better::neither) continue;
+    constexpr double kUsualMargin = 0.02;
+    rules.push_back({.metric = name,
+                     .direction = metric.better == spec::Better::lower ? spec::Direction::lower_is_better
+                                                                       : spec::Direction::higher_is_better,
+                     .margin_fraction = metric.margin > 0 ? metric.margin : kUsualMargin});
+  }
+  const bool says_nothing = program.reader.empty() && program.metrics.empty() && program.files.empty();
+  if (says_nothing) rules.push_back(metric_rule("wall_time_s"));
+  return rules;
 }
 
 }  // namespace
@@ -206,6 +238,10 @@ AbOutcome compare_sides(const AbSide& a, const AbSide& b, const AbOptions& optio
   auto matrix = pair_matrix(a, b, options, catalog, installation);
   for (const auto& notice : matrix.notices) reports::print(stderr, "note: {}\n", notice);
   auto& cells = matrix.cells;
+  const auto& program = cells.front().a.run.program;
+  if (program && options.metrics.empty() && !options.detection) {
+    rule.metrics = with_margins(program_rules(program->spec), options.margins);
+  }
   Preflight preflight(cells, catalog, interruption.fd());
   preflight.ask(Side::a, a);
   preflight.ask(Side::b, b);

@@ -10,6 +10,7 @@
 
 #include "harness/app/execution.h"
 #include "harness/app/sweep/planned_sweep.h"
+#include "harness/app/sweep/program_matrix.h"
 #include "harness/judge/cell_verdict.h"
 
 namespace perfbench::harness {
@@ -35,6 +36,7 @@ struct Detection {
 
 struct AbOptions {
   MatrixOptions matrix;
+  ProgramWords program = {};         // how the logs of sides cmd:COMMAND are read
   std::set<std::string> cells = {};  // labels; empty: the whole matrix
   std::filesystem::path db = "perf.db";
   std::filesystem::path runs = {};  // empty: beside the database

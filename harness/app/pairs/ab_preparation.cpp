@@ -11,6 +11,7 @@
 #include "harness/matrix/model_catalog.h"
 #include "harness/pairs/engine_build.h"
 #include "harness/store/database.h"
+#include "harness/system/command_words.h"
 #include "harness/system/input_error.h"
 #include "reports/render/format/print.h"
 
@@ -65,6 +66,13 @@ GitHistory history_of(const AbOptions& options, const Installation& installation
 }
 
 AbSide named_side(const std::string& text, const AbOptions& options, const Installation& installation) {
+  constexpr std::string_view kCommandPrefix = "cmd:";
+  if (text.starts_with(kCommandPrefix)) {
+    auto words = options.program;
+    words.command = command_words(std::string_view(text).substr(kCommandPrefix.size()));
+    if (words.command.empty()) throw InputError("[compare] 'cmd:' has no command behind it");
+    return {.asked = text, .kind = SideKind::command, .engine = {locate_adapter()}, .matrix = program_matrix(words)};
+  }
   return parse_side(text, installation.engine,
                     [&](const std::string& revision) { return history_of(options, installation).commit(revision); });
 }
@@ -76,9 +84,13 @@ AbSide named_revision(const std::string& commit) {
 PairedMatrix pair_matrix(const AbSide& a, const AbSide& b, const AbOptions& options, const ModelCatalog& catalog,
                          const Installation& installation) {
   PairedMatrix out;
-  out.cells = pair_cells(options.matrix.overrides, a, b, [&](const Overrides& overrides) {
-    auto expansion =
-        expand_matrix({.file = options.matrix.file, .overrides = overrides}, catalog, installation.data_dir());
+  if ((a.kind == SideKind::command) != (b.kind == SideKind::command)) {
+    throw InputError(fmt::format(
+        "[compare] {} and {}: a command is compared with another one: give two sides cmd:", a.asked, b.asked));
+  }
+  out.cells = pair_cells(options.matrix.overrides, a, b, [&](const Overrides& overrides, const AbSide& side) {
+    auto expansion = expand_matrix({.file = options.matrix.file, .text = side.matrix, .overrides = overrides}, catalog,
+                                   installation.data_dir());
     out.notices.insert(expansion.notices.begin(), expansion.notices.end());
     out.name = expansion.name;
     return expansion;

@@ -15,6 +15,7 @@
 #include "harness/system/parallel_ranges.h"
 #include "harness/system/run_id.h"
 #include "reports/render/format/number.h"
+#include "workloads/spec/run_program.h"
 
 namespace perfbench::harness {
 namespace {
@@ -160,6 +161,10 @@ bool knows_turns(const AbSide& side, int cancel_fd) {
 std::string why_apart(const AbCell& cell, const CellMemory& a, const CellMemory& b) {
   for (const auto side : {Side::a, Side::b}) {
     const auto& run = cell.of(side).run;
+    if (run.program && !run.program->spec.turns) {
+      return "the program does not call the hook for turns (`turns: true` says that it does)";
+    }
+    if (run.program) continue;
     if (run.device != spec::Device::cpu) {
       return fmt::format(
           "{} runs on a GPU: it is unknown how its driver shares the GPU between two live processes, and what a step "
@@ -170,6 +175,7 @@ std::string why_apart(const AbCell& cell, const CellMemory& a, const CellMemory&
       return fmt::format("{} writes checkpoints while it waits for its turn", spec::enum_name(side));
     }
   }
+  if (cell.a.run.program) return "";
   const auto needed = a.needed_bytes + b.needed_bytes;
   const auto available = std::min(a.available_bytes, b.available_bytes);
   if (available == 0) return "this machine's memory was not part of its plan (hardware: host)";

@@ -23,7 +23,7 @@ namespace {
 
 std::vector<std::pair<std::string, std::string>> configuration_of(const spec::RunSpec& run, Fields fields) {
   auto out = spec::flat_fields(run);
-  if (fields == Fields::all) return out;
+  if (fields == Fields::all || run.program) return out;  // a program's run has only what was declared
   const auto usual = spec::flat_fields(spec::RunSpec{});
   std::erase_if(out, [&](const auto& field) { return std::find(usual.begin(), usual.end(), field) != usual.end(); });
   return out;

@@ -10,6 +10,7 @@
 #include "harness/evidence/run_evidence.h"
 #include "harness/system/input_error.h"
 #include "harness/trace/step_split.h"
+#include "workloads/spec/run_spec_json.h"
 #include "workloads/spec/spec_error.h"
 
 namespace perfbench::harness {
@@ -19,7 +20,7 @@ namespace {
 // Number of ranks of the run, if its run.json exists.
 std::optional<std::int64_t> ranks_of(const fs::path& folder) {
   try {
-    const auto run = read_document(folder / kRunFile, parse_recorded_run);
+    const auto run = read_document(folder / kRunFile, spec::parse_recorded_run);
     if (!run) return std::nullopt;
     return run->mesh.devices();
   } catch (const DamagedFile& e) {

@@ -17,6 +17,7 @@ namespace perfbench::harness {
 namespace {
 
 YamlDocument load_file(const MatrixOptions& options, const std::filesystem::path& data_dir) {
+  if (!options.text.empty()) return YamlDocument::parse(options.text, "run", "command line");
   auto file = options.file;
   if (!std::filesystem::exists(file) && std::filesystem::exists(data_dir / file)) file = data_dir / file;
   return YamlDocument::load(file, "matrix");
@@ -63,7 +64,8 @@ PlannedWork plan_work(std::vector<Cell> cells, const Installation& installation,
        plan_cells(std::move(cells), {.engine = {installation.engine}, .catalog = &catalog, .cancel_fd = cancel_fd})) {
     CellPlan plan;
     if (planned.state == PlanState::infeasible) plan.infeasible = planned.reason;
-    if (planned.state == PlanState::feasible) plan.infeasible = here.obstacle(planned);
+    const bool by_engine = planned.cell.run.program == nullptr;
+    if (planned.state == PlanState::feasible && by_engine) plan.infeasible = here.obstacle(planned);
     if (planned.counts) {
       const auto& flops = planned.counts->flops;
       const auto& run = planned.cell.run;

@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
+#include <set>
 
 #include "harness/execute/interruption.h"
 #include "harness/execute/machine_facts.h"
+#include "harness/execute/program_start.h"
 #include "harness/matrix/model_catalog.h"
 #include "harness/plan/planner.h"
 #include "harness/store/database.h"
@@ -74,10 +77,23 @@ void record_beginning(Connection& db, const SweepRequest& request, const std::st
                       .repeats = request.repeats});
 }
 
+// The digests that attempts of these cells would record now: the engine's, or that of each cell's program.
+std::set<std::string> digests_now(const ExecutionSettings& execution, const std::vector<Cell>& cells) {
+  std::set<std::string> out;
+  for (const auto& cell : cells) {
+    out.insert(cell.run.program ? program_digest(cell) : execution.engine_sha256);
+  }
+  return out;
+}
+
+bool all_within(const std::vector<std::string>& digests, const std::set<std::string>& known) {
+  return std::all_of(digests.begin(), digests.end(), [&known](const auto& digest) { return known.contains(digest); });
+}
+
 // A resumed sweep is still one sweep: one table, and repeats that are compared together. So it must have one engine and
 // one request. Run directories that were stored just now may belong to a sweep that the database did not know before.
 ResumedSweep resumed_sweep(Connection& db, const SweepRequest& request, const std::string& matrix,
-                           const ExecutionSettings& execution) {
+                           const ExecutionSettings& execution, const std::vector<Cell>& cells) {
   const auto sweep_id = newest_sweep(db, matrix);
   ResumedSweep out{.sweep_id = sweep_id.value_or(execution.sweep_id), .repeats = execution.repeats};
   if (!sweep_id) {
@@ -92,11 +108,12 @@ ResumedSweep resumed_sweep(Connection& db, const SweepRequest& request, const st
   if (out.repeats == 0) out.repeats = begun.repeats;
   if (begun.engines.empty()) {
     out.note = "note: the sweep " + *sweep_id + " does not record which engine began it; this one continues it";
-  } else if (begun.engines != std::vector{execution.engine_sha256}) {
+  } else if (!all_within(begun.engines, digests_now(execution, cells))) {
     out.obstacle = fmt::format(
-        "[sweep] --resume: another engine began the sweep {} (SHA-256 {}; {} is {}), and one table must not mix the "
-        "two: continue with that engine, or begin a new sweep without --resume",
-        *sweep_id, fmt::join(begun.engines, ", "), execution.launcher.engine.file.string(), execution.engine_sha256);
+        "[sweep] --resume: another {} began the sweep {} (SHA-256 {}; today {}), and one table must not mix the "
+        "two: continue with that one, or begin a new sweep without --resume",
+        cells.front().run.program ? "version of the program" : "engine", *sweep_id, fmt::join(begun.engines, ", "),
+        fmt::join(digests_now(execution, cells), ", "));
   }
   return out;
 }
@@ -151,7 +168,7 @@ SweepSummary sweep_matrix(SweepRequest request, const Installation& installation
   // It is better to report a database that cannot be opened now than after an hour.
   if (!request.resume) record_beginning(store.db(), request, expansion.name, options.execution);
   return run_planned(work, options, store, interruption,
-                     [&] { return resumed_sweep(store.db(), request, expansion.name, options.execution); });
+                     [&] { return resumed_sweep(store.db(), request, expansion.name, options.execution, work.cells); });
 }
 
 }  // namespace perfbench::harness

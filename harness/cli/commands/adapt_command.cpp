@@ -6,42 +6,40 @@
 #include <string>
 #include <vector>
 
-#include "harness/adapter/metric_option.h"
 #include "harness/adapter/program_run.h"
+#include "harness/app/execution.h"
+#include "harness/app/sweep/planned_sweep.h"
+#include "harness/app/sweep/program_matrix.h"
 #include "harness/cli/commands/commands.h"
 #include "harness/cli/shell/options.h"
+#include "harness/cli/shell/reading_options.h"
+#include "harness/evidence/attempt.h"
 #include "harness/evidence/run_directory.h"
+#include "harness/execute/classify.h"
 #include "harness/readers/reader.h"
 #include "harness/system/input_error.h"
+#include "harness/system/utc.h"
 #include "reports/render/format/print.h"
+#include "workloads/build_info/build_info.h"
 #include "workloads/spec/program_json.h"
 #include "workloads/spec/regular_file.h"
+#include "workloads/spec/run_spec_json.h"
 
 namespace perfbench::harness {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t kMostSteps = 1'000'000'000;
-
 struct AdaptOptions {
   fs::path log;
   fs::path into;
-  std::string reader;
-  std::vector<std::string> metrics;
-  std::int64_t steps = 0;
-  std::int64_t drop = 0;
+  ReadingOptions reading;
 };
 
-std::vector<std::string> reader_names() {
-  std::vector<std::string> names;
-  for (const auto& info : readers::all_readers()) names.emplace_back(info.name);
-  return names;
-}
-
 spec::ProgramSpec program_of(const AdaptOptions& options) {
-  spec::ProgramSpec program{.reader = options.reader, .steps = options.steps, .drop = options.drop};
-  for (const auto& text : options.metrics) program.metrics.insert(adapter::parse_metric_option(text));
+  ProgramWords words;
+  add_reading(options.reading, words);
+  spec::ProgramSpec program{.reader = words.reader, .metrics = words.metrics, .steps = words.steps, .drop = words.drop};
   if (program.reader.empty() && program.metrics.empty()) {
     throw InputError("[adapt] it is unknown how to read the log; give --reader NAME or --metric NAME=REGEX");
   }
@@ -57,12 +55,46 @@ void make_new_folder(const fs::path& folder) {
   }
 }
 
-ExitCode adapt(const AdaptOptions& options) {
+// The one cell that the log is of: its run.json has how it was read, and the name of the log in place of a command.
+Cell cell_of(const AdaptOptions& options, const spec::ProgramSpec& program, const Installation& installation) {
+  const auto name = options.log.filename().string();
+  const MatrixOptions matrix{.file = {},
+                             .text = program_matrix({.command = {"log", name},
+                                                     .reader = program.reader,
+                                                     .metrics = program.metrics,
+                                                     .work = options.reading.work,
+                                                     .steps = program.steps,
+                                                     .drop = program.drop,
+                                                     .name = name}),
+                             .overrides = {}};
+  const ModelCatalog catalog(installation.data_dir());
+  return expand_matrix(matrix, catalog, installation.data_dir()).cells.front();
+}
+
+AttemptRecord record_of(const AdaptOptions& options, const Cell& cell, const spec::ProgramResult& result) {
+  AttemptRecord record;
+  record.run_id = cell.run_id;
+  record.state = state_of(result.status);
+  record.reason = result.reason;
+  record.started_utc = utc_now();
+  record.matrix = cell.matrix;
+  record.cell = cell.label;
+  record.axes = {cell.axes.begin(), cell.axes.end()};
+  record.command = {"perfbench", "adapt", options.log.string()};
+  record.sweep_id = new_sweep_id();
+  record.perfbench_version = std::string(build_info::current().version);
+  return record;
+}
+
+ExitCode adapt(const AdaptOptions& options, const Installation& installation) {
   try {
     const auto program = program_of(options);
+    const auto cell = cell_of(options, program, installation);
     make_new_folder(options.into);
+    write_atomically(options.into / kRunFile, spec::canonical_json(cell.run));
     write_atomically(options.into / spec::kProgramFile, spec::to_json_line(program) + "\n");
     const auto result = adapter::adapt_log(options.log, options.into);
+    write_atomically(options.into / kAttemptFile, to_json_line(record_of(options, cell, result)));
     reports::print("{}: {}, {} steps, {} samples\n", options.into.string(), spec::enum_name(result.status),
                    result.steps, result.samples);
     for (const auto& note : result.notes) reports::print(stderr, "{}\n", note);
@@ -84,25 +116,16 @@ void add_adapt(CLI::App& app, CommandContext& context) {
   add_path(*command, "LOG", options->log, PathIs::file, "the output of the program, or a metric file of it")
       ->required();
   add_path(*command, "--into", options->into, PathIs::folder, "new or empty folder for the run directory")->required();
-  add_name_option(
-      *command, "--reader", reader_names(), [options](const std::string& name) { options->reader = name; },
-      "the program that printed it");
-  command
-      ->add_option("--metric", options->metrics,
-                   "a metric by a regular expression of RE2 whose group `value` is the number; may be repeated")
-      ->type_name("NAME=REGEX[:UNIT[:lower|higher]]");
-  add_number(*command, "--steps", options->steps, Bounds<std::int64_t>{0, kMostSteps},
-             "steps of the whole run; if there are fewer, the run is incomplete");
-  add_number(*command, "--drop", options->drop, Bounds<std::int64_t>{0, kMostSteps},
-             "at least this many first steps are excluded from timing");
+  add_reading_options(*command, options->reading, "--metric", Readers::all);
   command->footer(
-      "samples.jsonl has a number a line: its metric, step, and how many steps it is a mean over.\n"
+      "samples.jsonl has a number a line: its metric, step, and how many steps it is a mean over. `perfbench ingest`\n"
+      "takes the folder into a database.\n"
       "Examples:\n"
       "  perfbench adapt --reader maxtext train.log --into run\n"
       "  perfbench adapt --metric 'step_time_s=took (?P<value>[0-9.]+) ms:ms' train.log --into run\n"
       "Exit codes: 0 success; 2 the log is not that of one complete run; 3 wrong input; 4 the folder cannot be "
       "written.");
-  command->callback([options, &context] { context.exit_code = adapt(*options); });
+  command->callback([options, &context] { context.exit_code = adapt(*options, context); });
 }
 
 }  // namespace perfbench::harness

@@ -16,6 +16,7 @@
 #include "harness/cli/commands/commands.h"
 #include "harness/cli/shell/listed_values.h"
 #include "harness/cli/shell/options.h"
+#include "harness/cli/shell/reading_options.h"
 #include "harness/cli/shell/shared_options.h"
 #include "harness/cli/shell/value_checks.h"
 #include "harness/execute/interruption.h"
@@ -44,6 +45,7 @@ struct CompareOptions {
   AgainstRequest request;
   std::vector<std::string> sides;  // --ab: two sides, or empty
   AbOptions ab;
+  ReadingOptions reading;
   bool gate = false;
 };
 
@@ -53,7 +55,15 @@ bool is_for_programs(reports::DocumentFormat format) {
 
 ExitCode compare_pairs(CompareOptions& options, const CommandContext& context) {
   options.ab.db = options.db;
-  if (options.ab.matrix.file.empty()) throw InputError("[compare] --ab A B needs a matrix: compare --ab A B FILE");
+  const bool of_commands = std::any_of(options.sides.begin(), options.sides.end(),
+                                       [](const std::string& side) { return side.starts_with("cmd:"); });
+  if (options.ab.matrix.file.empty() && !of_commands) {
+    throw InputError("[compare] --ab A B needs a matrix: compare --ab A B FILE");
+  }
+  if (!options.ab.matrix.file.empty() && of_commands) {
+    throw InputError("[compare] sides cmd: have no matrix: leave FILE out");
+  }
+  add_reading(options.reading, options.ab.program);
   const auto rule = options.ab.rule();  // throws if it is invalid
   if (const auto fewest = pairs_lacking(rule); options.gate && fewest) {
     throw InputError(
@@ -151,9 +161,11 @@ void add_pair_options(CLI::App& command, CompareOptions& options) {
   const auto of_stored_runs = command.get_options();
   auto* ab =
       command
-          .add_option("--ab", options.sides,
-                      "two sides to run: a git revision, a perfbench-engine or a folder with bin/perfbench-engine, "
-                      "set:KEY=VALUE,... , inject:FAULT (to test whether it is found), or current")
+          .add_option(
+              "--ab", options.sides,
+              "two sides to run: a git revision, a perfbench-engine or a folder with bin/perfbench-engine, "
+              "set:KEY=VALUE,... , inject:FAULT (to test whether it is found), current, cmd:COMMAND (any training "
+              "program), or env:NAME=VALUE,... (of a matrix with a program)")
           ->expected(2)
           ->allow_extra_args(false)
           ->type_name("A B")
@@ -161,6 +173,7 @@ void add_pair_options(CLI::App& command, CompareOptions& options) {
               [](const std::string& side) { return side.empty() ? path_complaint(side, PathIs::either) : ""; }, ""))
           ->group(kAbGroup);
   add_matrix_options(command, options.ab.matrix, MatrixFile::optional);
+  add_reading_options(command, options.reading, "--read-metric");
   add_execution_options(command, options.ab.execution);
   add_ab_options(command, options.ab, kAbGroup);
   command.add_flag("--resume", options.ab.resume, "continue the interrupted comparison of the same sides and cells")
@@ -211,6 +224,7 @@ void add_compare(CLI::App& app, CommandContext& context) {
       "  perfbench compare --ab current set:attention=dot_product,remat=full matrices/llama.yaml --gate\n"
       "  perfbench compare --ab current inject:slow:span=matmul,fraction=0.1 matrices/quickstart.yaml\n"
       "  perfbench compare --ab HEAD~1 HEAD matrices/quickstart.yaml --detect 2% --within 10m\n"
+      "  perfbench compare --ab 'cmd:python3 train.py' 'cmd:python3 train.py --fused' --reader nanogpt\n"
       "  perfbench compare --ab /opt/old /opt/new matrices/quickstart.yaml --only model=gpt-mini --format json\n"
       "A verdict is given for each cell, from whole process runs: REGRESSED, IMPROVED, SAME, INCONCLUSIVE, "
       "NOT_COMPARABLE.\n"

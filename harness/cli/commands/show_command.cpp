@@ -94,7 +94,8 @@ ExitCode show_run(const ShowOptions& options, const CommandContext& context) {
                        options.full ? Fields::all : Fields::not_default, context);
   view.steps = steps_of(db, view.named);
   view.baseline = against_baseline(db, view);
-  view.memory = memory_of(*view.named.attempts.front().run, {context.engine});
+  const auto& run = *view.named.attempts.front().run;
+  if (!run.program) view.memory = memory_of(run, {context.engine});
   print_document(reports::run_document(view), options.format, options.layout);
   return tell_left_out(db, ExitCode::fine);
 }

@@ -1,18 +1,16 @@
 // perfbench sweep: runs every cell of a matrix, records it, prints the table.
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <memory>
 
 #include "harness/app/sweep/sweep_matrix.h"
 #include "harness/cli/commands/commands.h"
+#include "harness/cli/commands/sweep_output.h"
 #include "harness/cli/shell/listed_values.h"
 #include "harness/cli/shell/options.h"
 #include "harness/cli/shell/shared_options.h"
 #include "harness/execute/interruption.h"
 #include "harness/matrix/run_keys.h"
 #include "reports/content/plan_document.h"
-#include "reports/content/report_document.h"
 #include "reports/render/format/print.h"
 
 namespace perfbench::harness {
@@ -24,36 +22,6 @@ struct SweepArguments {
   bool fail_fast = false;
   bool dry_run = false;
 };
-
-void print_end(const SweepSummary& summary, const SweepRequest& request) {
-  std::string states;
-  for (const auto& [state, count] : summary.states) {
-    states += fmt::format("{}{} {}", states.empty() ? "" : ", ", count, spec::enum_name(state));
-  }
-  if (summary.cells_already_done > 0) {
-    states += fmt::format("{}{} done before", states.empty() ? "" : ", ", summary.cells_already_done);
-  }
-  reports::print("\n{}; database {}, evidence {}\n", states.empty() ? "nothing to do" : states, request.db.string(),
-                 runs_folder(request.runs, request.db).string());
-  if (summary.cancelled) reports::print("cancelled; `--resume` continues it\n");
-  if (!summary.store_error.empty()) {
-    reports::print("{} attempts are not in the database ({}); repeat with: perfbench ingest {} --db {}\n",
-                   summary.not_stored.size(), summary.store_error, runs_folder(request.runs, request.db).string(),
-                   request.db.string());
-  }
-}
-
-// Shows everything that was stored, even if something could not be stored: print_end reports that.
-void print_table(const SweepSummary& summary, SweepStore& store, const CommandContext& context) {
-  try {
-    const auto document = reports::report_document(stored_tables(store.db(), {.selection = summary.sweep_id}, context));
-    reports::print("\n");
-    print_document(
-        document, reports::is_terminal(stdout) ? reports::DocumentFormat::text : reports::DocumentFormat::markdown, {});
-  } catch (const std::exception&) {
-    if (summary.store_error.empty()) throw;
-  }
-}
 
 ExitCode print_sweep_plan(const SweepRequest& request, const Installation& installation) {
   const auto planned = plan_sweep(request, installation);
@@ -67,12 +35,7 @@ ExitCode sweep(SweepArguments& args, const CommandContext& context) {
   if (args.dry_run) return print_sweep_plan(args.request, context);
   Interruption interruption;  // before any thread, so that all of them inherit its mask
   SweepStore store(args.request.db);
-  const auto summary = sweep_matrix(args.request, context, store, interruption);
-  if (summary.attempts.size() + static_cast<std::size_t>(summary.cells_already_done) > 0) {
-    print_table(summary, store, context);
-  }
-  print_end(summary, args.request);
-  return tell_left_out(store.db(), summary.all_fine() ? ExitCode::fine : ExitCode::failure);
+  return print_sweep(sweep_matrix(args.request, context, store, interruption), args.request, store, context);
 }
 
 }  // namespace

@@ -16,7 +16,8 @@ namespace perfbench::harness {
 namespace {
 
 constexpr std::string_view kFirst = "attempt";
-constexpr std::array<std::string_view, 6> kOthers{"run", "environment", "result", "step", "gpu_sample", "traced_step"};
+constexpr std::array<std::string_view, 8> kOthers{"run",        "environment", "result",         "step",
+                                                  "gpu_sample", "traced_step", "program_result", "sample"};
 
 [[noreturn]] void refuse(const std::string& what) {
   throw spec::SpecError("", what);
@@ -49,7 +50,7 @@ class EvidenceLines::Reading {
   void take(std::string_view tag, std::string_view record) {
     if (tag == kFirst) return set_once(entry_, record);
     if (!entry_) refuse("it does not belong to an attempt");
-    if (tag == "run") return set_once(run_, record);
+    if (tag == "run") return set_run(record);
     if (!run_) refuse("the attempt has no run yet");
     auto& evidence = out_.evidence;
     if (tag == "environment") return set_once(evidence.environment, record);
@@ -58,6 +59,8 @@ class EvidenceLines::Reading {
     if (tag == "gpu_sample") {
       return append(evidence.gpu_samples, parse_record<spec::GpuSample>(record), &spec::GpuSample::at_ns, *run_);
     }
+    if (tag == "program_result") return set_once(evidence.program_result, record);
+    if (tag == "sample") return append_sample(parse_record<spec::Sample>(record));
     append(out_.traced, parse_record<TraceSummary>(record), &TraceSummary::step, *run_);
   }
 
@@ -81,6 +84,18 @@ class EvidenceLines::Reading {
   }
 
  private:
+  void set_run(std::string_view record) {
+    if (run_) refuse("the attempt has one already");
+    run_ = spec::parse_recorded_run(record);
+  }
+
+  void append_sample(spec::Sample sample) {
+    auto& samples = out_.evidence.samples;
+    if (!run_->program) refuse("it is a sample, but the run is one of perfbench-engine");
+    if (samples.size() >= kMostRowsOfAnAttempt) refuse("the attempt has more such lines than any run writes");
+    samples.push_back(std::move(sample));
+  }
+
   StoredEvidence out_;
   std::optional<AttemptEntry> entry_;
   std::optional<spec::RunSpec> run_;
@@ -95,11 +110,13 @@ void write_evidence(const StoredEvidence& stored, const LineSink& sink) {
   const auto write = [&](std::string_view tag, const auto& record) { sink(to_line(tag, record_text(record))); };
   const auto& evidence = stored.evidence;
   write(kFirst, entry_of(evidence));
-  write("run", evidence.run);
+  sink(to_line("run", spec::canonical_json(evidence.run)));
   if (evidence.environment) write("environment", *evidence.environment);
   if (evidence.summary) write("result", *evidence.summary);
   for (const auto& step : evidence.steps) write("step", step);
   for (const auto& sample : evidence.gpu_samples) write("gpu_sample", sample);
+  if (evidence.program_result) write("program_result", *evidence.program_result);
+  for (const auto& sample : evidence.samples) write("sample", sample);
   for (const auto& step : stored.traced) write("traced_step", step);
 }
 

@@ -83,6 +83,16 @@ std::optional<spec::RunSummary> read_summary(const Connection& db, const std::pa
   return std::move(found.front());
 }
 
+std::optional<spec::ProgramResult> read_program_result(const Connection& db,
+                                                       const std::pair<std::string, std::int64_t>& owner) {
+  auto found = read_rows<spec::ProgramResult>(db, "program_results", owner, "attempt_key");
+  if (found.empty()) return std::nullopt;
+  Statement notes(db, "SELECT note FROM program_notes WHERE attempt_key = ? ORDER BY position");
+  notes.with(owner.second);
+  while (notes.step()) found.front().notes.push_back(notes.text(0));
+  return std::move(found.front());
+}
+
 }  // namespace
 
 RunEvidence read_circumstances(const Connection& db, std::int64_t key) {
@@ -112,6 +122,8 @@ StoredEvidence read_evidence(const Connection& db, std::int64_t key) {
     evidence.summary = read_summary(db, owner);
     evidence.steps = read_rows<spec::StepRecord>(db, "steps", owner, "rank, step");
     evidence.gpu_samples = read_rows<spec::GpuSample>(db, "gpu_samples", owner, "rank, at_ns");
+    evidence.program_result = read_program_result(db, owner);
+    evidence.samples = read_rows<spec::Sample>(db, "samples", owner, "position");
     out.traced = read_rows<TraceSummary>(db, "traced_steps", owner, "rank, step");
   } catch (const spec::SpecError& e) {
     refuse_row(db, row_of_attempt(key), e.what());

@@ -3,9 +3,11 @@
 #include <optional>
 
 #include "harness/evidence/environment_rows.h"
+#include "harness/evidence/program_metrics.h"
 #include "harness/evidence/run_metrics.h"
 #include "harness/store/columns.h"
 #include "harness/store/queries/sweeps.h"
+#include "workloads/spec/run_program.h"
 #include "workloads/spec/run_spec_json.h"
 
 namespace perfbench::harness {
@@ -16,14 +18,24 @@ std::int64_t run_key(Connection& db, const RunEvidence& evidence) {
   if (const auto known = find_key(db, "SELECT run_key FROM runs WHERE run_id = ?", evidence.attempt.run_id)) {
     return *known;
   }
-  Statement(db,
-            "INSERT INTO runs (run_id, model, device, hardware, precision, attention, remat, scan, seq_len, "
-            "global_batch, grad_accum, steps, devices, dp, fsdp, tp, ep, pp, run_json) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
-      .run(evidence.attempt.run_id, run.model.name, spec::enum_name(run.device), run.hardware,
-           spec::enum_name(run.precision), spec::enum_name(run.attention), run.remat, std::int64_t{run.scan},
-           run.seq_len, run.global_batch, run.grad_accum, run.steps, run.mesh.devices(), run.mesh.dp(), run.mesh.fsdp(),
-           run.mesh.tp(), run.mesh.ep(), run.mesh.pp(), evidence.run_json);
+  Statement row(db,
+                "INSERT INTO runs (run_id, model, device, hardware, precision, attention, remat, scan, seq_len, "
+                "global_batch, grad_accum, steps, devices, dp, fsdp, tp, ep, pp, run_json) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  // NULL for what the user of a program did not declare.
+  const auto text = [&run](const char* field, std::string_view value) {
+    return spec::says(run, field) ? std::optional(std::string(value)) : std::nullopt;
+  };
+  const auto number = [&run](const char* field, std::int64_t value) {
+    return spec::says(run, field) ? std::optional(value) : std::nullopt;
+  };
+  row.run(evidence.attempt.run_id, text("model", run.model.name), text("device", spec::enum_name(run.device)),
+          text("hardware", run.hardware), text("precision", spec::enum_name(run.precision)),
+          text("attention", spec::enum_name(run.attention)), text("remat", run.remat), number("scan", run.scan),
+          number("seq_len", run.seq_len), number("global_batch", run.global_batch),
+          number("grad_accum", run.grad_accum), number("steps", run.steps), number("mesh", run.mesh.devices()),
+          number("mesh", run.mesh.dp()), number("mesh", run.mesh.fsdp()), number("mesh", run.mesh.tp()),
+          number("mesh", run.mesh.ep()), number("mesh", run.mesh.pp()), evidence.run_json);
   const auto key = db.last_insert_key();
   Statement insert(db, "INSERT INTO run_fields (run_key, name_key, value) VALUES (?, ?, ?)");
   for (const auto& [field, value] : spec::flat_fields(run))
@@ -97,9 +109,25 @@ std::int64_t insert_attempt(Connection& db, const RunEvidence& evidence) {
   return key;
 }
 
+// The result and the samples of a training program.
+void insert_program(Connection& db, std::int64_t key, const RunEvidence& evidence) {
+  if (evidence.program_result) {
+    insert_rows(db, "program_results", {{"attempt_key", key}}, std::vector{*evidence.program_result});
+    Statement note(db, "INSERT INTO program_notes (attempt_key, position, note) VALUES (?, ?, ?)");
+    std::int64_t position = 0;
+    for (const auto& text : evidence.program_result->notes) note.run(key, position++, text);
+  }
+  insert_rows(db, "samples", {{"attempt_key", key}}, evidence.samples, "position");
+}
+
+std::vector<MetricValue> metrics_of(const RunEvidence& evidence) {
+  if (evidence.run.program) return program_metrics(evidence.run, evidence.samples, evidence.program_result);
+  return run_metrics(evidence.run, evidence.steps, evidence.summary);
+}
+
 void insert_metrics(Connection& db, std::int64_t attempt_key, const RunEvidence& evidence) {
   Statement insert(db, "INSERT INTO metrics (attempt_key, name_key, value) VALUES (?, ?, ?)");
-  for (const auto& [metric, value] : run_metrics(evidence.run, evidence.steps, evidence.summary)) {
+  for (const auto& [metric, value] : metrics_of(evidence)) {
     insert.run(attempt_key, name_key(db, metric), value);
   }
 }
@@ -140,6 +168,7 @@ void add_evidence(Connection& db, const RunEvidence& evidence, const std::vector
     insert_rows(db, "attempt_traffic", owner, evidence.summary->traffic);
     insert_rows(db, "attempt_attention", owner, evidence.summary->attention_kernels);
   }
+  insert_program(db, key, evidence);
   insert_metrics(db, key, evidence);
 }
 

@@ -106,7 +106,8 @@ class AttemptReader {
     attempt.run = run(row.integer(10));
     if (!row.is_null(11)) {
       attempt.environment = environments_.of(row.integer(11));
-      if (attempt.run->device == spec::Device::cpu) attempt.cpu_peak = peaks_.of(row.integer(11));
+      if (attempt.run->device == spec::Device::cpu && !attempt.run->program)
+        attempt.cpu_peak = peaks_.of(row.integer(11));
     }
     attempt.emulated = row.integer(12) != 0;
     attempt.subject = subjects_.of({.attempt_key = attempt.key,

@@ -42,27 +42,28 @@ CREATE TABLE sweep_request_words (
 ) STRICT, WITHOUT ROWID;
 
 -- One resolved RunSpec (workloads/spec/run_spec.h). run_id is the SHA-256 of run_json. The columns are those of the
--- report's table; run_fields has every field of run_json.
+-- report's table; run_fields has every field of run_json. A run of a program that is not perfbench-engine has NULL where
+-- its user declared nothing (workloads/spec/run_program.h).
 CREATE TABLE runs (
   run_key      INTEGER PRIMARY KEY,
   run_id       TEXT NOT NULL UNIQUE CHECK (length(run_id) = 64),
-  model        TEXT NOT NULL,
-  device       TEXT NOT NULL,
-  hardware     TEXT NOT NULL,
-  precision    TEXT NOT NULL,
-  attention    TEXT NOT NULL,
-  remat        TEXT NOT NULL,
-  scan         INTEGER NOT NULL CHECK (scan IN (0, 1)),
-  seq_len      INTEGER NOT NULL,  -- tokens
-  global_batch INTEGER NOT NULL,  -- sequences
-  grad_accum   INTEGER NOT NULL,  -- microbatches
-  steps        INTEGER NOT NULL,
-  devices      INTEGER NOT NULL,
-  dp           INTEGER NOT NULL,
-  fsdp         INTEGER NOT NULL,
-  tp           INTEGER NOT NULL,
-  ep           INTEGER NOT NULL,
-  pp           INTEGER NOT NULL,
+  model        TEXT,
+  device       TEXT,
+  hardware     TEXT,
+  precision    TEXT,
+  attention    TEXT,
+  remat        TEXT,
+  scan         INTEGER CHECK (scan IN (0, 1)),
+  seq_len      INTEGER,           -- tokens
+  global_batch INTEGER,           -- sequences
+  grad_accum   INTEGER,           -- microbatches
+  steps        INTEGER,
+  devices      INTEGER,
+  dp           INTEGER,
+  fsdp         INTEGER,
+  tp           INTEGER,
+  ep           INTEGER,
+  pp           INTEGER,
   run_json     TEXT NOT NULL      -- canonical, evidence: queries use the columns and run_fields
 ) STRICT;
 CREATE INDEX runs_by_model ON runs (model, precision, seq_len);
@@ -276,6 +277,47 @@ CREATE TABLE attempt_attention (
   PRIMARY KEY (attempt_key, direction)
 ) STRICT, WITHOUT ROWID;
 
+-- How a training program ended that is not perfbench-engine (spec::ProgramResult), in place of attempt_summaries.
+CREATE TABLE program_results (
+  attempt_key                   INTEGER PRIMARY KEY REFERENCES attempts,
+  version                       INTEGER NOT NULL,
+  status                        TEXT NOT NULL,
+  reason                        TEXT NOT NULL,
+  exit_code                     INTEGER NOT NULL,
+  signal                        INTEGER NOT NULL,
+  steps                         INTEGER NOT NULL,
+  wall_ns                       INTEGER NOT NULL,
+  startup_ns                    INTEGER NOT NULL,
+  resident_bytes                INTEGER NOT NULL,
+  output_bytes                  INTEGER NOT NULL,
+  dropped_bytes                 INTEGER NOT NULL,
+  samples                       INTEGER NOT NULL,
+  restarts                      INTEGER NOT NULL,
+  children_left                 INTEGER NOT NULL,
+  step_time_resolution_fraction REAL NOT NULL
+) STRICT;
+CREATE TABLE program_notes (
+  attempt_key INTEGER NOT NULL REFERENCES attempts,
+  position    INTEGER NOT NULL,
+  note        TEXT NOT NULL,
+  PRIMARY KEY (attempt_key, position)
+) STRICT, WITHOUT ROWID;
+
+-- The numbers that such a program printed (spec::Sample), in the order in which they came. NaN is NULL.
+CREATE TABLE samples (
+  attempt_key INTEGER NOT NULL REFERENCES attempts,
+  position    INTEGER NOT NULL,
+  metric      TEXT NOT NULL,
+  step        INTEGER NOT NULL,
+  covers      INTEGER NOT NULL,  -- steps that the value is a mean over; 0: unknown
+  value       REAL,
+  kind        TEXT NOT NULL,
+  rank        INTEGER NOT NULL,
+  resolution  REAL NOT NULL,
+  at_ns       INTEGER,           -- monotonic time at which its line arrived
+  PRIMARY KEY (attempt_key, position)
+) STRICT, WITHOUT ROWID;
+
 -- Numbers about a whole attempt, all derived from the rows above by run_metrics() (harness/evidence/run_metrics.h).
 CREATE TABLE metrics (
   attempt_key INTEGER NOT NULL REFERENCES attempts,
@@ -421,7 +463,8 @@ CREATE TABLE ab_sides (
   comparison_key INTEGER NOT NULL REFERENCES ab_comparisons,
   side           TEXT NOT NULL CHECK (side IN ('A', 'B')),
   asked          TEXT NOT NULL,  -- as it was named
-  kind           TEXT NOT NULL CHECK (kind IN ('current', 'settings', 'binary', 'revision', 'fault')),
+  kind           TEXT NOT NULL CHECK (kind IN ('current', 'settings', 'binary', 'revision', 'fault',
+                                                        'command', 'environment')),
   git_commit     TEXT NOT NULL,  -- of a revision, else ''
   engine         TEXT NOT NULL,  -- path
   engine_sha256  TEXT NOT NULL,

@@ -1,0 +1,35 @@
+// Texts with {name} for a value. {{ and }} stand for braces.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace perfbench::harness {
+
+// A brace that begins or ends nothing, or a name without a value. The message says what to write instead.
+class TemplateError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// The names in order, each as often as it is used. Throws TemplateError.
+std::vector<std::string> template_names(std::string_view text);
+
+// The text of a name; nothing if there is none.
+using TemplateValue = std::function<std::optional<std::string>(const std::string& name)>;
+
+// Fills the names that have a value. The result is still a template: names without a value and doubled braces stay, and
+// the braces of a value are doubled. Throws TemplateError.
+std::string fill_known(std::string_view text, const TemplateValue& value);
+
+// Fills all names and makes doubled braces single. Throws TemplateError, also for a name without a value.
+std::string fill_all(std::string_view text, const TemplateValue& value);
+
+// The template that means this very text.
+std::string escape_template(std::string_view text);
+
+}  // namespace perfbench::harness

@@ -1,0 +1,170 @@
+// Training programs that are not perfbench-engine, measured by the commands of perfbench for real.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "harness/execute/process.h"
+
+namespace perfbench::harness {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+using testing::HasSubstr;
+
+const std::string kTrainer = PERFBENCH_SOURCE_DIR "/tests/programs/trainer.py";
+
+class ProgramCommand : public testing::Test {
+ protected:
+  void SetUp() override {
+    const auto* info = testing::UnitTest::GetInstance()->current_test_info();
+    dir_ = fs::path(testing::TempDir()) / (std::string(info->name()) + "." + std::to_string(getpid()));
+    fs::remove_all(dir_);
+    fs::create_directories(dir_);
+  }
+  void TearDown() override { fs::remove_all(dir_); }
+
+  ProcessEnd perfbench(const std::vector<std::string>& arguments) const {
+    std::vector<std::string> command{PERFBENCH_BINARY_DIR "/bin/perfbench"};
+    command.insert(command.end(), arguments.begin(), arguments.end());
+    return run_process({.command = command, .working_dir = dir_, .environment = {{"PERFBENCH_DB", "p.db"}}});
+  }
+  // `perfbench run` over the trainer, which prints made-up times and takes none.
+  ProcessEnd run(std::vector<std::string> options, const std::vector<std::string>& trainer = {}) const {
+    options.insert(options.begin(), "run");
+    options.insert(options.end(), {"--", "python3", kTrainer, "--made-up", "--dialect", "nanogpt", "--steps", "20"});
+    options.insert(options.end(), trainer.begin(), trainer.end());
+    return perfbench(options);
+  }
+  Json rows() const {
+    const auto end = perfbench({"report", "--sweep", "all", "--format", "json"});
+    EXPECT_TRUE(end.succeeded()) << end.error_output;
+    return Json::parse(end.output)["rows"];
+  }
+
+  fs::path dir_;
+};
+
+TEST_F(ProgramCommand, RunMeasuresAProgramAndReportsWhatItSaid) {
+  const auto end = run({"--repeats", "2", "--reader", "nanogpt", "--work", "seq_len=128", "--work", "global_batch=4"});
+  EXPECT_EQ(end.exit_code, 0) << end.error_output;
+  EXPECT_THAT(end.output, HasSubstr("command=trainer.py"));
+  EXPECT_THAT(end.output, HasSubstr("2 ok"));
+  const auto row = rows().at(0);
+  EXPECT_EQ(row["runs"], 2);
+  EXPECT_NEAR(row["step_time_s"].get<double>(), 0.0101, 1e-9);  // the trainer's clock makes steps of 10.0 to 10.2 ms
+  EXPECT_NEAR(row["tokens_per_s"].get<double>(), 4 * 128 / row["step_time_mean_s"].get<double>(), 1e-6);
+  EXPECT_GT(row["wall_time_s"].get<double>(), 0);
+  for (const auto* unsaid : {"size", "precision", "mfu_fraction", "attention"}) EXPECT_TRUE(row[unsaid].is_null());
+}
+
+TEST_F(ProgramCommand, RunWithoutAReaderMeasuresWallTime) {
+  EXPECT_EQ(perfbench({"run", "--repeats", "1", "--", "true"}).exit_code, 0);
+  const auto row = rows().at(0);
+  EXPECT_TRUE(row["step_time_s"].is_null());
+  EXPECT_GT(row["wall_time_s"].get<double>(), 0);
+}
+
+TEST_F(ProgramCommand, FailuresAreStatesWithReasons) {
+  const auto missing = perfbench({"run", "--repeats", "1", "--", "no-such-program"});
+  EXPECT_EQ(missing.exit_code, 4);
+  EXPECT_THAT(missing.output, HasSubstr("it is in no folder of PATH"));
+  const auto short_of = run({"--repeats", "1", "--reader", "nanogpt", "--steps", "30"});
+  EXPECT_EQ(short_of.exit_code, 4);
+  EXPECT_THAT(short_of.output, HasSubstr("quarantined: it ended well, but its records say 20 of 30 steps"));
+  const auto crashed = run({"--repeats", "1", "--reader", "nanogpt"}, {"--crash-after", "5", "--exit-code", "3"});
+  EXPECT_EQ(crashed.exit_code, 4);  // never the program's own, which is one of perfbench-engine's codes
+  EXPECT_THAT(crashed.output, HasSubstr("crashed"));
+}
+
+TEST_F(ProgramCommand, BracesOfACommandMeanThemselves) {
+  const auto end =
+      perfbench({"run", "--repeats", "1", "--", "python3", "-c",
+                 "import sys; open(sys.argv[1] + '/seen', 'w').write(sys.argv[2])", "{run_dir}", R"({"a": {}})"});
+  EXPECT_EQ(end.exit_code, 0) << end.error_output << end.output;
+  std::string seen;
+  for (const auto& entry : fs::recursive_directory_iterator(dir_ / "p.runs")) {
+    if (entry.path().filename() == "seen") std::getline(std::ifstream(entry.path()) >> std::ws, seen);
+  }
+  EXPECT_EQ(seen, R"({"a": {}})");
+}
+
+TEST_F(ProgramCommand, AProgramOfOtherBytesIsAnotherSubject) {
+  const auto script = dir_ / "train.py";
+  const auto measure = [&](const std::string& text) {
+    std::ofstream(script) << text;
+    EXPECT_EQ(perfbench({"run", "--repeats", "1", "--", "python3", script.string()}).exit_code, 0);
+  };
+  measure("pass\n");
+  measure("pass  # changed\n");
+  EXPECT_EQ(rows().size(), 2U);  // equal commands, and numbers that are not pooled
+  measure("pass\n");
+  EXPECT_EQ(rows().size(), 2U);
+}
+
+TEST_F(ProgramCommand, MatrixOfAProgramIsSweptResumedAndExported) {
+  std::ofstream(dir_ / "m.yaml") << "name: toy\nprogram:\n  command: [python3, " + kTrainer +
+                                        ", --made-up, --dialect, nanogpt, --steps, '{steps}', --step-time, '{time}']\n"
+                                        "  reader: nanogpt\n  steps: 20\naxes: {time: [0.01, 0.02]}\n";
+  EXPECT_EQ(perfbench({"sweep", "m.yaml"}).exit_code, 0);
+  EXPECT_THAT(perfbench({"sweep", "m.yaml", "--resume"}).error_output, HasSubstr("2 of 2 cells are already done"));
+  const auto before = rows();
+  ASSERT_EQ(before.size(), 2U);
+  EXPECT_NEAR(before[1]["step_time_s"].get<double>() / before[0]["step_time_s"].get<double>(), 2, 1e-9);
+  ASSERT_TRUE(perfbench({"export", "all.perfbench"}).succeeded());
+  fs::remove(dir_ / "p.db");
+  ASSERT_TRUE(perfbench({"import", "all.perfbench"}).succeeded());
+  EXPECT_EQ(rows(), before);
+  fs::remove(dir_ / "p.db");
+  ASSERT_TRUE(perfbench({"ingest", "p.runs"}).succeeded());
+  EXPECT_EQ(rows(), before);
+}
+
+TEST_F(ProgramCommand, TwoCommandsAreComparedInPairs) {
+  const auto compare = [&](const std::string& more) {
+    const auto command = "cmd:python3 " + kTrainer + " --made-up --dialect nanogpt --steps 20";
+    return perfbench({"compare", "--ab", command, command + more, "--reader", "nanogpt", "--pairs", "8",
+                      "--most-foreign", "1", "--format", "json"});
+  };
+  const auto slower = compare(" --slow 0.05");
+  EXPECT_EQ(slower.exit_code, 1) << slower.error_output;
+  const auto metric = Json::parse(slower.output)["cells"][0]["metrics"][0];
+  EXPECT_EQ(metric["metric"], "step_time_s");
+  EXPECT_EQ(metric["verdict"], "REGRESSED");
+  EXPECT_NEAR(metric["ratio"].get<double>(), 1.05, 0.003);  // times are printed to 0.01 ms of 10
+  const auto same = Json::parse(compare("").output)["cells"][0]["metrics"][0];
+  EXPECT_EQ(same["verdict"], "SAME");
+}
+
+TEST_F(ProgramCommand, SidesThatDoNotFitAreRefused) {
+  const auto said = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {"compare", "--ab"});
+    const auto end = perfbench(arguments);
+    EXPECT_EQ(end.exit_code, 3);
+    return end.error_output;
+  };
+  EXPECT_THAT(said({"cmd:true", "current"}), HasSubstr("give two sides cmd:"));
+  EXPECT_THAT(said({"cmd:", "cmd:true"}), HasSubstr("'cmd:' has no command"));
+  EXPECT_THAT(said({"cmd:echo 'a", "cmd:true"}), HasSubstr("without its end"));
+  std::ofstream(dir_ / "m.yaml") << "name: m\nprogram: {command: ['true']}\n";
+  EXPECT_THAT(said({"env:", "current", "m.yaml"}), HasSubstr("env:NAME=VALUE"));
+  EXPECT_THAT(said({"cmd:true", "cmd:true", "m.yaml"}), HasSubstr("leave FILE out"));
+  EXPECT_THAT(said({"inject:slow:span=matmul,fraction=0.5", "current", "m.yaml"}), HasSubstr("another program"));
+}
+
+TEST_F(ProgramCommand, ALogThatSomebodyHasBecomesARunOfTheDatabase) {
+  std::ofstream(dir_ / "train.log") << "iter 0: loss 4.0, time 90.00ms, mfu 1.0%\niter 1: loss 3.9, time 10.00ms, mfu "
+                                       "1.0%\niter 2: loss 3.8, time 10.00ms, mfu 1.0%\niter 3: loss 3.7, time "
+                                       "10.00ms, mfu 1.0%\n";
+  EXPECT_EQ(perfbench({"adapt", "--reader", "nanogpt", "train.log", "--into", "r"}).exit_code, 0);
+  const auto end = perfbench({"ingest", "r"});
+  EXPECT_EQ(end.exit_code, 0) << end.error_output;
+  EXPECT_NEAR(rows().at(0)["step_time_s"].get<double>(), 0.01, 1e-12);
+}
+
+}  // namespace
+}  // namespace perfbench::harness

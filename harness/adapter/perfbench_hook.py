@@ -7,7 +7,7 @@
         perfbench_hook.sample(step, step_time_s=seconds, loss=loss)
     perfbench_hook.turn()                                       # once more before the end
 
-It needs Python's standard library alone, and does nothing where perfbench did not start the script.
+It needs only the standard library of Python, and does nothing if perfbench did not start the script.
 """
 import json
 import os

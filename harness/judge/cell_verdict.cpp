@@ -240,16 +240,14 @@ void set_progress(CellVerdict& cell, const AbRule& rule, std::size_t wanted) {
   cell.next_look = cell.final ? 0 : *next;
 }
 
-// Notes that the verdict applies to runs of this length.
 void note_trends(CellVerdict& cell, const std::vector<const ExecutedPair*>& pairs) {
   for (const auto side : {Side::a, Side::b}) {
     std::vector<double> trends;
     for (const auto* pair : pairs) {
       if (const auto trend = value_of(pair->of(side), "step_time_trend_fraction")) trends.push_back(*trend);
     }
-    const auto text = trend_text(trends);
-    if (!text.empty())
-      cell.notes.push_back(fmt::format("{}: {}; longer runs may differ in another way", spec::enum_name(side), text));
+    auto note = trend_note(spec::enum_name(side), trends);
+    if (!note.empty()) cell.notes.push_back(std::move(note));
   }
 }
 

@@ -100,10 +100,9 @@ void note_diverged(CellComparison& out, const CellRuns& cell) {
   out.notes.push_back(fmt::format("{} of {} attempts diverged", lost, cell.attempts.size()));
 }
 
-// Notes that the verdict applies to runs of this length.
 void note_trend(CellComparison& out, const CellRuns& cell, const std::string& whose) {
-  const auto text = trend_text(shown_values(sample_of(cell, "step_time_trend_fraction")));
-  if (!text.empty()) out.notes.push_back(whose + ": " + text + "; longer runs may differ in another way");
+  auto note = trend_note(whose, shown_values(sample_of(cell, "step_time_trend_fraction")));
+  if (!note.empty()) out.notes.push_back(std::move(note));
 }
 
 // Sessions of the cell on its machine. Sessions of one machine do not show how two machines differ.

@@ -78,7 +78,7 @@ std::optional<double> published_value(const PublishedEntry& entry, const std::st
                    spec::suggestion(metric, {"step_time_s", "sequences_per_s", "tokens_per_s_per_device"}));
 }
 
-std::string percent(const std::optional<double>& fraction) {
+std::string mfu_text(const std::optional<double>& fraction) {
   return fraction ? reports::format_percent(*fraction) : "unknown";
 }
 
@@ -232,8 +232,8 @@ std::vector<CellComparison> compare_with_published(const std::vector<CellRuns>& 
     if (const auto note = constant_note(cell, comparison.metric); note && found.empty()) result.notes.push_back(*note);
     result.notes.push_back(fmt::format("MFU ({}, recomputed): {} here, {} published",
                                        spec::enum_name(comparison.definition),
-                                       percent(mfu_fraction(cell, comparison.hardware, comparison.definition)),
-                                       percent(mfu_fraction(entry, comparison.definition))));
+                                       mfu_text(mfu_fraction(cell, comparison.hardware, comparison.definition)),
+                                       mfu_text(mfu_fraction(entry, comparison.definition))));
     out.push_back(std::move(result));
   }
   return out;

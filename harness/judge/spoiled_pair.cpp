@@ -4,14 +4,12 @@
 
 #include <cmath>
 
+#include "harness/stats/log_difference.h"
+
 namespace perfbench::harness {
 namespace {
 
 constexpr Side kSides[] = {Side::a, Side::b};
-
-std::string whole_percent(double fraction) {
-  return fmt::format("{:.1f} %", 100 * fraction);
-}
 
 std::optional<double> metric(const SideRun& run, const char* name) {
   const auto found = run.metrics.find(name);
@@ -28,17 +26,16 @@ Spoiled not_finished(const SideRun& run) {
 Spoiled disturbed(const SideRun& run, const SpoilRule& rule) {
   const auto& load = run.load;
   if (load.steal_fraction > rule.most_steal) {
-    return {Discard::steal,
-            fmt::format(": the hypervisor took {} of the cores' time", whole_percent(load.steal_fraction))};
+    return {Discard::steal, fmt::format(": the hypervisor took {} of the cores' time", percent(load.steal_fraction))};
   }
   if (load.foreign_fraction > rule.most_foreign) {
     return {Discard::foreign_load,
-            fmt::format(": other processes used {} of the cores{}", whole_percent(load.foreign_fraction),
+            fmt::format(": other processes used {} of the cores{}", percent(load.foreign_fraction),
                         load.busiest.empty() ? "" : fmt::format(", the busiest {}", load.busiest))};
   }
   const auto spread = metric(run, "probe_spread_fraction");
   if (spread && *spread > rule.most_probe_spread) {
-    return {Discard::probe_moved, fmt::format(": the noise probe moved by {}", whole_percent(*spread))};
+    return {Discard::probe_moved, fmt::format(": the noise probe moved by {}", percent(*spread))};
   }
   return {};
 }
@@ -49,8 +46,8 @@ Spoiled other_speed(const ExecutedPair& pair, const SpoilRule& rule) {
   if (!a || !b || *a <= 0 || *b <= 0) return {};
   const double shift = std::expm1(std::abs(std::log(*b / *a)));
   if (shift <= rule.most_probe_shift) return {};
-  return {Discard::other_speed, fmt::format("the machine ran at another speed: the probes of the two runs differ by {}",
-                                            whole_percent(shift))};
+  return {Discard::other_speed,
+          fmt::format("the machine ran at another speed: the probes of the two runs differ by {}", percent(shift))};
 }
 
 Spoiled of_side(Side side, Spoiled spoiled) {

@@ -61,4 +61,9 @@ std::string trend_text(const std::vector<double>& trends) {
   return fmt::format("its steps became {} {} during a run", percent(std::abs(trend)), trend > 0 ? "slower" : "quicker");
 }
 
+std::string trend_note(std::string_view whose, const std::vector<double>& trends) {
+  const auto text = trend_text(trends);
+  return text.empty() ? "" : fmt::format("{}: {}; longer runs may differ in another way", whose, text);
+}
+
 }  // namespace perfbench::harness

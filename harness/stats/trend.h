@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace perfbench::harness {
@@ -20,5 +21,9 @@ inline constexpr double kNotableTrend = 0.05;
 // "its steps became 32.0 % slower during a run", from the median of the trends of its runs. Empty if there is no
 // notable trend.
 std::string trend_text(const std::vector<double>& trends);
+
+// "B: its steps became 32.0 % slower during a run; longer runs may differ in another way": the note that a verdict
+// applies to runs of this length. Empty if there is no notable trend.
+std::string trend_note(std::string_view whose, const std::vector<double>& trends);
 
 }  // namespace perfbench::harness

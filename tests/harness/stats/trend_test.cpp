@@ -51,6 +51,9 @@ TEST(TrendText, DescribesTheMedianRunAndTrendsAboveFivePercent) {
   EXPECT_EQ(trend_text({-0.2}), "its steps became 20.0 % quicker during a run");
   EXPECT_EQ(trend_text({0.05, 0.04}), "");
   EXPECT_EQ(trend_text({}), "");
+  EXPECT_EQ(trend_note("B", {0.32}),
+            "B: its steps became 32.0 % slower during a run; longer runs may differ in another way");
+  EXPECT_EQ(trend_note("B", {0.05}), "");
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ spec::EnvironmentRecord environment_facts(const spec::ProgramSpec& program) {
   const auto build = build_info::current();
   env.cores_allowed = spec::allowed_cores();
   env.engine_version = build.version;
-  // Of the program, where it has a repository. Which perfbench ran it is said by attempt.json.
+  // The program's commit, if it has a repository. attempt.json records the perfbench that ran it.
   const auto commit = program.facts.find("repo.commit");
   if (commit != program.facts.end()) env.git_commit = commit->second;
   env.git_dirty = program.facts.contains("repo.changes");

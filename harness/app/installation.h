@@ -35,7 +35,7 @@ std::filesystem::path locate_data_dir();
 // engine folder. The path may not exist yet; an error appears when it is started.
 std::filesystem::path locate_engine();
 
-// perfbench-adapter: PERFBENCH_ADAPTER of the environment, else beside this executable, else in the build tree.
+// perfbench-adapter: PERFBENCH_ADAPTER of the environment, or else beside this executable, or else in the build tree.
 std::filesystem::path locate_adapter();
 
 // The inputs of the use cases.

@@ -49,7 +49,7 @@ bool takes_last(const spec::ProgramSpec& program, const std::string& metric) {
   return declared != program.metrics.end() && declared->second.take == spec::Take::last;
 }
 
-// Everything that the program printed beside step times.
+// All printed values except step times.
 void append_others(const spec::ProgramSpec& program, const std::vector<spec::Sample>& samples,
                    std::vector<MetricValue>& out) {
   std::map<std::string, std::vector<double>> values;

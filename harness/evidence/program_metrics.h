@@ -1,4 +1,4 @@
-// The numbers about a whole attempt of a training program, all from its samples and its result.
+// The metrics of a whole attempt of a training program, all from its samples and its result.
 #pragma once
 
 #include <optional>
@@ -11,12 +11,12 @@
 
 namespace perfbench::harness {
 
-// Step times in seconds, in order. A mean over n steps stands n times where means cover unlike numbers of steps.
+// Step times in seconds, in order. If means cover different numbers of steps, a mean over n steps appears n times.
 std::vector<double> step_times_s(const readers::Settled& settled);
 
-// Metrics of the catalog under its names, and what the program printed besides under the names of its reader: the
-// median over the run, or the last value where that is declared. `run` has a program. A rate is there only where the
-// user declared the work that it is made of.
+// Metrics of the catalog under its names, and other metrics that the program printed under the names of its reader: the
+// median over the run, or the last value if that was declared. `run` has a program. Rates need the work that the user
+// declared.
 std::vector<MetricValue> program_metrics(const spec::RunSpec& run, const std::vector<spec::Sample>& samples,
                                          const std::optional<spec::ProgramResult>& result);
 

@@ -196,7 +196,7 @@ void check_run(const fs::path& directory, const RunEvidence& evidence) {
   }
 }
 
-// samples.jsonl, up to the first damaged line. A last line that was cut off is left out.
+// Reads samples.jsonl up to the first damaged line. A last line that was cut off is left out.
 void read_samples(const fs::path& directory, RunEvidence& out) {
   try {
     const auto text = spec::read_regular_file(directory / spec::kSamplesFile, spec::kLargestRecordsBytes);

@@ -43,10 +43,10 @@ struct RunEvidence {
   std::optional<spec::EnvironmentRecord> environment;  // nullopt if the engine did not get that far
   std::optional<spec::RunSummary> summary;             // nullopt after a crash
   std::vector<spec::StepRecord> steps;                 // by rank, then step
-  std::int64_t lost_step_lines = 0;                    // number of last lines that were cut off
+  std::int64_t lost_step_lines = 0;                    // last lines that were cut off
   std::vector<spec::GpuSample> gpu_samples;            // empty on CPUs
-  std::optional<spec::ProgramResult> program_result;   // a training program has this instead of `summary`
-  std::vector<spec::Sample> samples;                   // ... and these, as they came, instead of `steps`
+  std::optional<spec::ProgramResult> program_result;   // of a program, instead of `summary`
+  std::vector<spec::Sample> samples;                   // of a program, instead of `steps`, in the order of arrival
   std::vector<std::string> damage;  // the files that are left out, wholly or in part: "env.json is empty"
   AttemptState recorded_state = AttemptState::ok;  // the state in attempt.json
 };

@@ -81,9 +81,9 @@ AttemptRecord new_record(const Cell& cell, const ExecutionSettings& settings, st
   return record;
 }
 
-// The last step that a program's samples are about. Samples come by the line, many of them for each step.
+// The last step in a program's samples. There are many samples, one a line, for each step.
 std::int64_t last_sampled_step(const fs::path& samples) {
-  constexpr std::int64_t kEnd = 4096;  // more than a sample takes
+  constexpr std::int64_t kEnd = 4096;  // longer than a sample
   try {
     const auto file = spec::RegularFile::open(samples, spec::kLargestRecordsBytes);
     if (!file) return 0;
@@ -97,7 +97,7 @@ std::int64_t last_sampled_step(const fs::path& samples) {
   } catch (const spec::FileError&) {
     return 0;
   } catch (const spec::SpecError&) {
-    return 0;  // ingest says what is wrong with it
+    return 0;  // ingest reports the damage
   }
 }
 

@@ -220,7 +220,7 @@ AttemptOutcome ended_by_itself(const AttemptEvidence& evidence) {
   return {};
 }
 
-// A training program, by what its adapter saw. `seen` is a signal that ended the adapter.
+// A training program, as its adapter observed it. `seen` is a signal that ended the adapter.
 AttemptOutcome ended_program(const AttemptEvidence& evidence, const RankSignal& seen) {
   const auto& result = evidence.program_result;
   if (!result) {

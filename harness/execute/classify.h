@@ -41,13 +41,13 @@ struct AttemptEvidence {
   std::int64_t ranks = 1;
   std::int64_t steps_recorded = 0;  // complete lines of steps.rank0.jsonl
   std::int64_t steps_wanted = 0;
-  std::int64_t memory_limit_bytes = 0;     // the limit that the harness enforced
-  std::chrono::nanoseconds time_limit{0};  // the limit that the harness enforced
-  std::int64_t kernel_memory_kills = 0;    // kills by the kernel on this node while the attempt ran
+  std::int64_t memory_limit_bytes = 0;     // that the harness enforced
+  std::chrono::nanoseconds time_limit{0};  // that the harness enforced
+  std::int64_t kernel_memory_kills = 0;    // by the kernel on this node while the attempt ran
   std::vector<std::string> damaged_files;  // one sentence each: "env.json is empty"
   std::optional<std::string> gpu_trouble;  // the GPU trouble that spoils the times of an attempt that ended well
-  spec::Finiteness finiteness;             // finiteness of the losses of its steps
-  bool is_program = false;                 // a training program ran under perfbench-adapter
+  spec::Finiteness finiteness;             // of its steps
+  bool is_program = false;                 // a training program, under perfbench-adapter
   std::optional<spec::ProgramResult> program_result = {};  // its result.json
 };
 
@@ -58,7 +58,7 @@ struct AttemptOutcome {
   std::int64_t signal = 0;
 };
 
-// The state of an attempt whose program ended so.
+// The state of an attempt whose program ended with this status.
 AttemptState state_of(spec::ProgramStatus status);
 
 AttemptOutcome classify(const AttemptEvidence& evidence);

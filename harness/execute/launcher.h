@@ -40,7 +40,7 @@ std::optional<std::filesystem::path> find_in_path(const std::string& name);
 
 struct Launcher {
   EngineProgram engine;
-  EngineProgram adapter = {};  // perfbench-adapter: starts the program of a run that has one
+  EngineProgram adapter = {};  // perfbench-adapter, which starts the program of a run that has one
   std::optional<std::filesystem::path> mpirun;
   std::int64_t cores = 1;  // shared among the ranks
   std::vector<std::string> engine_arguments =
@@ -49,7 +49,7 @@ struct Launcher {
   // spec.threads_per_rank, or an even share of the cores.
   std::int64_t threads_per_rank(const spec::RunSpec& run) const;
 
-  // A run with a program starts `perfbench-adapter run --dir DIR` in an unchanged environment. Any other run starts
+  // For a run of a program: `perfbench-adapter run --dir DIR`, with the environment unchanged. Otherwise
   // `perfbench-engine run --dir DIR`, under mpirun if there are several ranks. OpenMP reads its settings before main,
   // so they are in the environment. Throws LaunchError when mpirun is needed and missing.
   ProcessRequest request(const spec::RunSpec& run, const std::filesystem::path& attempt_dir) const;

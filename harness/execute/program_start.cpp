@@ -17,7 +17,7 @@ namespace perfbench::harness {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::size_t kDigits = 16;                              // of a digest that a person reads
+constexpr std::size_t kDigits = 16;                              // shown digits of a digest
 constexpr std::int64_t kLargestScript = std::int64_t{64} << 20;  // larger files are data, not programs
 constexpr std::chrono::seconds kPatience{20};
 
@@ -35,7 +35,7 @@ std::optional<std::string> place_value(const std::string& name, const ProgramPla
   return std::nullopt;
 }
 
-// The output of a git command; nothing where it fails.
+// The output of a git command; nullopt if it fails.
 std::optional<std::string> git(const fs::path& folder, std::vector<std::string> arguments) {
   std::vector<std::string> command{"git", "-C", folder.string()};
   command.insert(command.end(), arguments.begin(), arguments.end());
@@ -56,7 +56,7 @@ void add_repository(const fs::path& folder, std::map<std::string, std::string>& 
   if (changes && !changes->empty()) facts["repo.changes"] = sha256_hex(*changes).substr(0, kDigits);
 }
 
-// Of the files that the command names, such as a script or its configuration.
+// Digests of the files that the command names, such as a script or its configuration.
 void add_files(const spec::ProgramSpec& program, std::map<std::string, std::string>& facts) {
   for (const auto& argument : program.command) {
     const auto file = fs::path(program.workdir) / argument;
@@ -66,7 +66,7 @@ void add_files(const spec::ProgramSpec& program, std::map<std::string, std::stri
       const auto text = spec::read_regular_file(file, kLargestScript);
       if (text) facts["file." + fs::path(argument).filename().string()] = sha256_hex(*text).substr(0, kDigits);
     } catch (const spec::FileError&) {
-      continue;  // the program says what is wrong with it
+      continue;  // the program reports its own mistakes
     }
   }
 }

@@ -1,4 +1,4 @@
-// A training program as it starts: templates filled in, and the facts that say which program it was.
+// A training program at its start: filled-in templates, and the facts that identify the program.
 #pragma once
 
 #include <filesystem>
@@ -14,21 +14,21 @@ namespace perfbench::harness {
 
 struct Cell;
 
-// The values of the templates that no cell decides. They are not part of a run's identity.
+// Values of templates that do not depend on the cell. They are not part of a run's identity.
 struct ProgramPlace {
   std::filesystem::path repo = {};  // {repo}; empty: none was given
-  std::filesystem::path cwd = {};   // {cwd}: where perfbench was started
+  std::filesystem::path cwd = {};   // {cwd}: the folder in which perfbench was started
 };
 
-// {python} is PERFBENCH_PYTHON of the environment, else python3 of PATH. Throws LaunchError where a template has no
+// {python} is PERFBENCH_PYTHON of the environment, or else python3 in PATH. Throws LaunchError if a template has no
 // value here.
 spec::ProgramSpec program_to_start(const spec::RunSpec& run, const ProgramPlace& place,
                                    const std::filesystem::path& attempt_dir);
 
-// SHA-256 over what decides which program it was: the commit of its repository with uncommitted changes, and the files
-// that its command names. It takes the place of an engine's digest.
+// SHA-256 over the facts that identify the program: the commit of its repository with uncommitted changes, and the
+// files that its command names. It takes the place of an engine's digest.
 std::string program_digest(const spec::ProgramSpec& program);
-// The same of the program that the cell would start here now.
+// The digest of the program that the cell would start here now.
 std::string program_digest(const Cell& cell);
 
 }  // namespace perfbench::harness

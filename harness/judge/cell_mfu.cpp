@@ -40,7 +40,7 @@ HardwareByName::const_iterator hardware_of(const StoredAttempt& attempt, const H
 
 namespace {
 
-// Whether the run says everything that MFU is made of.
+// Whether the run has everything that MFU needs.
 bool says_mfu(const spec::RunSpec& run) {
   constexpr std::array kNeeded{"model", "mesh", "hardware", "precision"};
   return spec::says_tokens(run) &&

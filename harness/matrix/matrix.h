@@ -18,9 +18,10 @@ struct Cell {
   std::string label;                                      // "model=llama-tiny fsdp=2"
   std::size_t combination = 0;  // counted over all of the matrix: the same whatever --only and --set say
   spec::RunSpec run;
-  std::string program_repo;  // of a program: the folder that {repo} stands for; not part of the run
+  std::string program_repo;  // for a program: the folder for {repo}; not part of the run
   std::string run_id;        // SHA-256 of the canonical JSON of `run`, 64 hex digits
-  // Nobody said whether bf16 weights are cast or kept: the plan decides, by memory (harness/plan/kept_weights.h).
+  // Neither the matrix nor the command line says whether bf16 weights are cast or kept: the plan decides, by memory
+  // (harness/plan/kept_weights.h).
   bool bf16_weights_open = false;
   std::int64_t repeats = 1;
   std::optional<std::string> excluded;    // reason given by the matrix: recorded, not executed

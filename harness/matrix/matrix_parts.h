@@ -83,16 +83,16 @@ struct ConstraintRule {
 
 // The training program that runs instead of perfbench-engine.
 struct ProgramPart {
-  spec::ProgramSpec spec;                   // with its templates
-  std::string repo;                         // absolute path that {repo} stands for; empty: none
+  spec::ProgramSpec spec;                   // including its templates
+  std::string repo;                         // absolute path for {repo}; empty: none
   std::map<std::string, std::string> used;  // names in templates, with the pointer of their first use
-  std::vector<std::string> free_keys;       // those that are neither keys of a run nor filled in at the start
+  std::vector<std::string> free_keys;       // names that are neither keys of a run nor filled in at the start
 };
 
 struct MatrixParts {
   std::string name;
   std::string description;
-  std::optional<ProgramPart> program;  // none: perfbench-engine
+  std::optional<ProgramPart> program;  // nullopt: perfbench-engine
   std::vector<Assignment> defaults;
   std::vector<Axis> named;  // values that include may use; they are not multiplied
   std::vector<Block> blocks;
@@ -103,7 +103,7 @@ struct MatrixParts {
   When only;                             // --only
   std::size_t assignments = 0;           // number of assignments
 
-  // The key of a word as people write it, free keys of the program included.
+  // The key for a word as users write it, including free keys of the program.
   std::optional<RunKey> find(std::string_view word) const;
   bool has_axis(std::string_view axis_name) const;
   std::vector<std::string> axis_names() const;

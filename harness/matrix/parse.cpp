@@ -67,7 +67,7 @@ class MatrixParser {
     if (steps != json.end()) read_.assign("/program/steps", "steps", *steps, parts_.defaults);
   }
 
-  // What a step of the program works on; the same keys as in `defaults`.
+  // The work of a step of the program, with the same keys as `defaults`.
   void parse_work(const Json& json) {
     if (!parts_.program) read_.fail("/work", "'work' declares what a `program` works on; without one use 'defaults'");
     for (auto& entry : read_.assignments("/work", json)) parts_.defaults.push_back(std::move(entry));

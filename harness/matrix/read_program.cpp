@@ -79,7 +79,7 @@ class ProgramReading {
     }
   }
 
-  // A relative path begins at the matrix.
+  // A relative path is relative to the matrix.
   void read_repo(const Json& json) {
     const auto pointer = at("repo");
     if (!json.is_object() || json.size() != 1 || !json.contains("path") || !json["path"].is_string()) {

@@ -1,4 +1,4 @@
-// The `program` section of a matrix. Include in .cpp files only: it pulls in the JSON library.
+// The `program` section of a matrix. Include this in .cpp files only, because it needs the JSON library.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@ namespace perfbench::harness {
 
 class YamlDocument;
 
-// Throws InputError, at the place of the mistake: an unknown key or reader, a regular expression that cannot be read, a
-// brace that begins no name.
+// Throws InputError, at the place of the mistake: an unknown key or reader, an invalid regular expression, a brace that
+// does not begin a name.
 ProgramPart read_program(const YamlDocument& document, const std::string& pointer, const spec::Json& json);
 
 }  // namespace perfbench::harness

@@ -250,7 +250,7 @@ void Resolver::apply_batch(Resolved& out) const {
 
 void Resolver::check_alone(const Assignment& assignment) {
   const auto& key = assignment.key;
-  if (!find_key(key)) return;  // free: any value
+  if (!find_key(key)) return;  // a free key: any value
   if (key == "model") {
     model_fields(assignment);
     return;
@@ -304,7 +304,7 @@ Resolved Resolver::resolve(const std::vector<const Assignment*>& in_order) {
   return out;
 }
 
-// The fields that the matrix gives a program's cell. A model is whole.
+// The fields that the matrix sets for a program's cell. A model is complete.
 Json Resolver::declared_fields(const Resolved& out) {
   Json declared = Json::object();
   for (const auto& [key, assignment] : out.in_force) {  // "model" comes before "model.layers"
@@ -317,7 +317,7 @@ Json Resolver::declared_fields(const Resolved& out) {
   return declared;
 }
 
-// A program's cell declares what its matrix says and nothing else: a default of perfbench-engine is no fact of it.
+// A program's cell declares only what its matrix says, because defaults of perfbench-engine do not apply to it.
 void Resolver::resolve_program(Resolved& out) {
   auto declared = declared_fields(out);
   try {
@@ -341,7 +341,7 @@ void Resolver::resolve_program(Resolved& out) {
   out.run = spec::run_from_json(declared);
 }
 
-// As the matrix writes it; derived from the mesh and the batch only where those are given.
+// In the form of the matrix. A value is derived from the mesh and the batch only if those are given.
 std::string Resolver::template_value(const Resolved& resolved, const std::string& name) const {
   const auto key = find_key(name);
   const auto canonical = key ? key->name : name;

@@ -36,7 +36,7 @@ struct Resolved {
 
 class Resolver {
  public:
-  // `program` belongs to the matrix; it is null for perfbench-engine. All three must outlive the resolver.
+  // `program` is that of the matrix; null for perfbench-engine. All arguments must outlive the resolver.
   Resolver(const YamlDocument& document, const ModelCatalog& catalog, const ProgramPart* program = nullptr);
 
   // Throws InputError if the value is not valid in any cell: an unknown name, a wrong type, out of range.

@@ -21,7 +21,7 @@ std::string child(const std::string& pointer, std::size_t index);
 // `mistakes` and returns the rest.
 class ValueReader {
  public:
-  // `parts` says which free keys there are, as far as it has been read. All three must outlive the reader.
+  // `parts` has the free keys that were read so far. All three arguments must outlive the reader.
   ValueReader(const YamlDocument& document, Mistakes& mistakes, const MatrixParts& parts)
       : document_(document), mistakes_(mistakes), parts_(parts) {}
 

@@ -86,7 +86,7 @@ void check_kind(const Cell& cell, const AbSide& side) {
   }
 }
 
-// The cell with the variables of the side added to its program's.
+// Adds the variables of the side to those of the cell's program.
 void add_variables(Cell& cell, const AbSide& side) {
   if (side.variables.empty()) return;
   auto program = *cell.run.program;

@@ -17,12 +17,13 @@ namespace perfbench::harness {
 struct AbSide {
   std::string asked;  // "HEAD~1", "/opt/perfbench", "set:attention=flash", "current"
   SideKind kind = SideKind::current;
-  std::string commit = {};                            // for a revision, 40 digits
-  EngineProgram engine = {};                          // the engine to start; for a revision once it is built
-  std::vector<std::string> set = {};                  // "attention=flash", for every cell
-  std::vector<std::string> engine_arguments = {};     // added after the arguments of every run (Launcher)
-  std::string matrix = {};                            // a command has a matrix of its own: its text
-  std::map<std::string, std::string> variables = {};  // added to the environment of the matrix's program
+  std::string commit = {};                         // for a revision, 40 digits
+  EngineProgram engine = {};                       // the engine to start; for a revision once it is built
+  std::vector<std::string> set = {};               // "attention=flash", for every cell
+  std::vector<std::string> engine_arguments = {};  // added after the arguments of every run (Launcher)
+  std::string matrix = {};                         // for a command: the text of its own matrix
+  std::map<std::string, std::string> variables =
+      {};  // for an environment: added to the variables of the matrix's program
 };
 
 // The record of a side in a comparison. `sha256` is that of the engine's file (engine_sha256).
@@ -35,15 +36,15 @@ AbSide faulty_side(const std::vector<std::string>& faults, const std::filesystem
 // The faults in an engine's command line: the words after each --inject.
 std::vector<std::string> injected_faults(const std::vector<std::string>& command);
 
-// Interprets the text without building anything: "current"; "set:KEY=VALUE,..."; "env:NAME=VALUE,..."; "inject:FAULT";
+// Interprets the text without building anything: "current"; "set:KEY=VALUE,..."; "inject:FAULT"; "env:NAME=VALUE,...";
 // the path of a perfbench-engine or of a folder that contains bin/perfbench-engine; otherwise a revision, which
 // `commit_of` looks up. Throws InputError.
 AbSide parse_side(const std::string& text, const std::filesystem::path& current_engine,
                   const std::function<std::string(const std::string& revision)>& commit_of);
 
-// The cells of the matrix under both sides' settings. `base` has the user's --only and --set. `expand_with` expands the
-// matrix of a side with other overrides; both sides have the same matrix unless they are commands. A cell that only one
-// side can have is not comparable; one that neither can have is left out. Throws InputError if the matrix runs a
+// The cells of the matrix under both sides' settings. `base` has the person's --only and --set; `expand_with` expands
+// the matrix of a side, which is the same one for both unless they are commands, under other overrides. A cell that one
+// side cannot have is not comparable; one that neither has is left out. Throws InputError where the matrix runs a
 // program and a side names an engine, or the other way round.
 std::vector<AbCell> pair_cells(const Overrides& base, const AbSide& a, const AbSide& b,
                                const std::function<Expansion(const Overrides&, const AbSide&)>& expand_with);

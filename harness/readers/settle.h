@@ -19,8 +19,8 @@ struct SettleRules {
   spec::Restarts restarts = spec::Restarts::refused;
 };
 
-// By what a program declares, and by what its readers are known to get wrong. Throws ReaderError for a reader that does
-// not exist.
+// From the declarations of a program, and from the known mistakes of its reader. Throws ReaderError for an unknown
+// reader.
 SettleRules settle_rules(const spec::ProgramSpec& program);
 
 struct Settled {

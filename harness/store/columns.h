@@ -52,7 +52,7 @@ std::string column_list(const Columns& columns, const std::string& prefix = "");
 // Columns of a table that are not fields of its rows: keys of other rows.
 using KeyColumns = std::vector<std::pair<std::string, std::int64_t>>;
 
-// Rows of one type, which are contiguous in memory.
+// Rows of one type, contiguous in memory.
 struct RowSpan {
   const Columns& columns;
   const void* first;
@@ -60,8 +60,8 @@ struct RowSpan {
   std::size_t row_size;
 };
 
-// Executes an INSERT for each row. The keys come before the columns. `numbered` names a column that counts the rows
-// from 0; it may be empty.
+// Executes an INSERT for each row. The keys come before the columns. `numbered` is a column that numbers the rows from
+// 0; empty: there is none.
 void insert_rows(Connection& db, const std::string& table, const KeyColumns& keys, const RowSpan& rows,
                  const std::string& numbered);
 

@@ -7,8 +7,8 @@
 
 namespace perfbench::harness {
 
-// Splits at blanks. Quotes ' and " keep blanks together; a backslash takes the next character as it is, except within
-// '. There are no variables, globs or pipes. Throws InputError for a quote without its end.
+// Splits at blanks. Quotes ' and " keep blanks together; a backslash makes the next character literal, except within '.
+// There are no variables, globs or pipes. Throws InputError for an unclosed quote.
 std::vector<std::string> command_words(std::string_view text);
 
 }  // namespace perfbench::harness

@@ -7,8 +7,8 @@
 
 namespace perfbench::harness {
 
-// cwd: where perfbench was started. python: an interpreter. repo: the program's repository. run_dir: the attempt's
-// folder.
+// cwd: the folder in which perfbench was started. python: an interpreter. repo: the program's repository. run_dir: the
+// attempt's folder.
 inline constexpr std::array<std::string_view, 4> kPlaceNames{"cwd", "python", "repo", "run_dir"};
 
 inline bool is_place_name(std::string_view name) {

@@ -1,4 +1,4 @@
-// Texts with {name} for a value. {{ and }} stand for braces.
+// Texts in which {name} stands for a value, and {{ and }} for braces.
 #pragma once
 
 #include <functional>
@@ -10,16 +10,16 @@
 
 namespace perfbench::harness {
 
-// A brace that begins or ends nothing, or a name without a value. The message says what to write instead.
+// An unpaired brace, or a name without a value. The message says what to write instead.
 class TemplateError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// The names in order, each as often as it is used. Throws TemplateError.
+// The names in order, including repeated ones. Throws TemplateError.
 std::vector<std::string> template_names(std::string_view text);
 
-// The text of a name; nothing if there is none.
+// The text of a name; nullopt if there is none.
 using TemplateValue = std::function<std::optional<std::string>(const std::string& name)>;
 
 // Fills the names that have a value. The result is still a template: names without a value and doubled braces stay, and
@@ -29,7 +29,7 @@ std::string fill_known(std::string_view text, const TemplateValue& value);
 // Fills all names and makes doubled braces single. Throws TemplateError, also for a name without a value.
 std::string fill_all(std::string_view text, const TemplateValue& value);
 
-// The template that means this very text.
+// The template that stands for exactly this text.
 std::string escape_template(std::string_view text);
 
 }  // namespace perfbench::harness

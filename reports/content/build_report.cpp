@@ -75,7 +75,7 @@ void fill_configuration(ReportRow& row, const CellRuns& cell, const harness::Har
   row.matrix = cell.matrix;
   row.cell = cell.label;
   row.processor = processor(cell, hardware);
-  // A run of a program has only what its user declared.
+  // A run of a program has only the fields that its user declared.
   row.is_program = run.program != nullptr;
   const auto says = [&run](std::string_view field) { return spec::says(run, field); };
   if (says("model")) {
@@ -344,7 +344,7 @@ void fill_varied(std::vector<ReportRow>& rows, const std::vector<CellRuns>& cell
       rows[i].varied["cell"] = cells[i].label;
     }
     for (const auto& field : spec::difference(cells.front().run(), cells[i].run())) {
-      if (field.field.starts_with("program.")) continue;  // the cell's label says it shorter
+      if (field.field.starts_with("program.")) continue;  // the cell's label is shorter
       of_first[field.field] = spec::without_quotes(field.left);
       rows[i].varied[field.field] = spec::without_quotes(field.right);
     }

@@ -253,7 +253,7 @@ Table empty_table(const char* key, const std::vector<ReportRow>& rows) {
   return table;
 }
 
-// Whether no row has anything in that column.
+// Whether the column is empty in every row.
 bool is_unsaid(const ReportColumn& column, const std::vector<ReportRow>& rows) {
   return std::all_of(rows.begin(), rows.end(), [&](const ReportRow& row) { return column.cell(row).text == kNothing; });
 }

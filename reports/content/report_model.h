@@ -33,7 +33,8 @@ struct ReportRow {
   std::string engine_sha256;
   std::vector<std::string> inject;
   std::string side;
-  bool is_program = false;  // of a program that is not perfbench-engine: empty and 0 are what its user did not declare
+  bool is_program =
+      false;  // a program other than perfbench-engine: empty and 0 stand for fields that its user did not declare
   std::string matrix;
   std::string cell;
   std::string model;
@@ -61,7 +62,7 @@ struct ReportRow {
   std::int64_t step_time_runs = 0;         // number of runs behind the median
   std::optional<double> step_time_min_s;
   std::optional<double> step_time_max_s;
-  std::optional<double> wall_time_s;  // of a program, from its start to its end
+  std::optional<double> wall_time_s;  // for a program, from its start to its end
   std::optional<double> sequences_per_s;
   std::optional<double> tokens_per_s;
   std::optional<double> real_tokens_per_s;  // without padding, if a row may contain any

@@ -80,7 +80,7 @@ class Preflight {
  private:
   static std::optional<std::string> obstacle(const PlannedCell& planned, RunnableCheck& here) {
     if (planned.state != PlanState::feasible) return planned.reason;
-    return planned.cell.run.program ? std::nullopt : here.obstacle(planned);  // the program itself says more
+    return planned.cell.run.program ? std::nullopt : here.obstacle(planned);  // the program itself reports more
   }
 
   // If the plan of only one engine has room for kept weights, both cast them, so that the sides differ only in their
@@ -207,12 +207,14 @@ void attribute_differences(const SideExecution& execution, const std::vector<AbC
 
 namespace {
 
-// What is judged of a training program unless its user said it: what perfbench-engine is judged by, as far as the
-// program has it, and what was declared. Without any of that it is the wall time.
+// The default metrics of a training program: those of perfbench-engine, as far as the program has them, and the
+// declared ones. If there are none, the wall time.
 std::vector<MetricRule> program_rules(const spec::ProgramSpec& program) {
   auto rules = default_metric_rules();
   rules.push_back(metric_rule("printed_loss"));
-  std::erase_if(rules, [](const auto& rule) { return rule.metric == "startup_time_s"; });  // imports, of many seconds
+  std::erase_if(rules, [](const auto& rule) {
+    return rule.metric == "startup_time_s";
+  });  // includes imports that take many seconds
   for (auto& rule : rules) rule.of_some_runs = true;
   for (const auto& [name, metric] : program.metrics) {
     const bool known =

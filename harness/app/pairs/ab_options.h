@@ -36,7 +36,7 @@ struct Detection {
 
 struct AbOptions {
   MatrixOptions matrix;
-  ProgramWords program = {};         // how the logs of sides cmd:COMMAND are read
+  ProgramWords program = {};         // for sides cmd:COMMAND: how to read their logs
   std::set<std::string> cells = {};  // labels; empty: the whole matrix
   std::filesystem::path db = "perf.db";
   std::filesystem::path runs = {};  // empty: beside the database

@@ -19,7 +19,7 @@ namespace perfbench::harness {
 
 struct MatrixOptions {
   std::filesystem::path file;
-  std::string text = {};  // the matrix itself, made of a command line; empty: it is in the file
+  std::string text = {};  // the matrix itself, made from a command line; empty: it is in the file
   Overrides overrides;
 
   std::string only_words() const;  // AttemptRecord::only

@@ -40,7 +40,7 @@ Json work_of(const std::vector<std::string>& work) {
   return out;
 }
 
-// The script of an interpreter, else the program.
+// The script of an interpreter, or else the program.
 std::string name_of_command(const std::vector<std::string>& command) {
   for (const auto& word : command) {
     if (word.ends_with(".py")) return std::filesystem::path(word).filename().string();

@@ -1,5 +1,5 @@
-// A matrix of one cell out of the words of `perfbench run`, so that a program without a file goes the way of every
-// other.
+// Makes a matrix of one cell from the words of `perfbench run`, so that a program without a matrix file is handled like
+// any other.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,11 @@ struct ProgramWords {
   std::int64_t steps = 0;              // 0: not declared
   std::int64_t drop = 0;
   std::int64_t repeats = 1;
-  std::string name = {};  // of the cell; empty: the program's
+  std::string name = {};  // name of the cell; empty: the program's
 };
 
-// The text of the matrix. Braces of the command mean themselves, except in {run_dir}, {cwd} and {python}. Throws
-// InputError for work that is not KEY=VALUE.
+// The text of the matrix. Braces in the command are literal, except in {run_dir}, {cwd} and {python}. Throws InputError
+// for work that is not KEY=VALUE.
 std::string program_matrix(const ProgramWords& words);
 
 }  // namespace perfbench::harness

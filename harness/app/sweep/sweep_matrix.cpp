@@ -77,7 +77,7 @@ void record_beginning(Connection& db, const SweepRequest& request, const std::st
                       .repeats = request.repeats});
 }
 
-// The digests that attempts of these cells would record now: the engine's, or that of each cell's program.
+// The digests that attempts of these cells would record now: the engine's, or each cell's program's.
 std::set<std::string> digests_now(const ExecutionSettings& execution, const std::vector<Cell>& cells) {
   std::set<std::string> out;
   for (const auto& cell : cells) {

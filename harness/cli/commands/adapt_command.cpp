@@ -55,7 +55,7 @@ void make_new_folder(const fs::path& folder) {
   }
 }
 
-// The one cell that the log is of: its run.json has how it was read, and the name of the log in place of a command.
+// The only cell of the log: its run.json says how the log was read, and has its name in place of a command.
 Cell cell_of(const AdaptOptions& options, const spec::ProgramSpec& program, const Installation& installation) {
   const auto name = options.log.filename().string();
   const MatrixOptions matrix{.file = {},

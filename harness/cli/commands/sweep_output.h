@@ -1,4 +1,4 @@
-// What commands that run a matrix print at their end.
+// The final output of commands that run a matrix.
 #pragma once
 
 #include "harness/app/sweep/sweep_matrix.h"
@@ -6,7 +6,7 @@
 
 namespace perfbench::harness {
 
-// Prints the table of the sweep, how many attempts ended how, and where the results are.
+// Prints the table of the sweep, the number of attempts by result, and where the results are.
 ExitCode print_sweep(const SweepSummary& summary, const SweepRequest& request, SweepStore& store,
                      const CommandContext& context);
 

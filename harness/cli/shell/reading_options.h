@@ -1,4 +1,5 @@
-// How the numbers of a training program's log are found: options of every command that runs one by its command line.
+// How to find the numbers in a training program's log: options of every command that runs a program by its command
+// line.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,7 @@ struct ReadingOptions {
   std::int64_t drop = 0;
 };
 
-// Those of what a program prints, or those of its metric files, too.
+// Readers of a program's output, or also those of its metric files.
 enum class Readers { of_logs, all };
 
 // --reader, --steps, --drop, --work, and the metrics under the name `metric_option`.

@@ -22,7 +22,7 @@ std::int64_t run_key(Connection& db, const RunEvidence& evidence) {
                 "INSERT INTO runs (run_id, model, device, hardware, precision, attention, remat, scan, seq_len, "
                 "global_batch, grad_accum, steps, devices, dp, fsdp, tp, ep, pp, run_json) "
                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
-  // NULL for what the user of a program did not declare.
+  // NULL for fields that the user of a program did not declare.
   const auto text = [&run](const char* field, std::string_view value) {
     return spec::says(run, field) ? std::optional(std::string(value)) : std::nullopt;
   };
@@ -109,7 +109,7 @@ std::int64_t insert_attempt(Connection& db, const RunEvidence& evidence) {
   return key;
 }
 
-// The result and the samples of a training program.
+// Stores the result and the samples of a training program.
 void insert_program(Connection& db, std::int64_t key, const RunEvidence& evidence) {
   if (evidence.program_result) {
     insert_rows(db, "program_results", {{"attempt_key", key}}, std::vector{*evidence.program_result});

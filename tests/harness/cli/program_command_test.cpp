@@ -1,4 +1,4 @@
-// Training programs that are not perfbench-engine, measured by the commands of perfbench for real.
+// Training programs other than perfbench-engine, really measured by the commands of perfbench.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -33,7 +33,7 @@ class ProgramCommand : public testing::Test {
     command.insert(command.end(), arguments.begin(), arguments.end());
     return run_process({.command = command, .working_dir = dir_, .environment = {{"PERFBENCH_DB", "p.db"}}});
   }
-  // `perfbench run` over the trainer, which prints made-up times and takes none.
+  // `perfbench run` with the trainer, which prints simulated times and takes no time.
   ProcessEnd run(std::vector<std::string> options, const std::vector<std::string>& trainer = {}) const {
     options.insert(options.begin(), "run");
     options.insert(options.end(), {"--", "python3", kTrainer, "--made-up", "--dialect", "nanogpt", "--steps", "20"});
@@ -77,7 +77,7 @@ TEST_F(ProgramCommand, FailuresAreStatesWithReasons) {
   EXPECT_EQ(short_of.exit_code, 4);
   EXPECT_THAT(short_of.output, HasSubstr("quarantined: it ended well, but its records say 20 of 30 steps"));
   const auto crashed = run({"--repeats", "1", "--reader", "nanogpt"}, {"--crash-after", "5", "--exit-code", "3"});
-  EXPECT_EQ(crashed.exit_code, 4);  // never the program's own, which is one of perfbench-engine's codes
+  EXPECT_EQ(crashed.exit_code, 4);  // never the program's own exit code, which is one of perfbench-engine's codes
   EXPECT_THAT(crashed.output, HasSubstr("crashed"));
 }
 
@@ -101,7 +101,7 @@ TEST_F(ProgramCommand, AProgramOfOtherBytesIsAnotherSubject) {
   };
   measure("pass\n");
   measure("pass  # changed\n");
-  EXPECT_EQ(rows().size(), 2U);  // equal commands, and numbers that are not pooled
+  EXPECT_EQ(rows().size(), 2U);  // equal commands, but numbers that are not pooled
   measure("pass\n");
   EXPECT_EQ(rows().size(), 2U);
 }
@@ -135,7 +135,7 @@ TEST_F(ProgramCommand, TwoCommandsAreComparedInPairs) {
   const auto metric = Json::parse(slower.output)["cells"][0]["metrics"][0];
   EXPECT_EQ(metric["metric"], "step_time_s");
   EXPECT_EQ(metric["verdict"], "REGRESSED");
-  EXPECT_NEAR(metric["ratio"].get<double>(), 1.05, 0.003);  // times are printed to 0.01 ms of 10
+  EXPECT_NEAR(metric["ratio"].get<double>(), 1.05, 0.003);  // times of 10 ms are printed to 0.01 ms
   const auto same = Json::parse(compare("").output)["cells"][0]["metrics"][0];
   EXPECT_EQ(same["verdict"], "SAME");
 }

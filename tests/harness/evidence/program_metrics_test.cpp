@@ -1,4 +1,4 @@
-// Numbers of a training program's run, all from what it printed and what its user declared.
+// The metrics of a training program's run, all from its output and its user's declarations.
 #include "harness/evidence/program_metrics.h"
 
 #include <gmock/gmock.h>
@@ -98,7 +98,7 @@ TEST(ProgramMetrics, WallTimeAndMemoryComeFromTheAdapter) {
   const auto found = metrics(run_with(""), {}, spec::ProgramResult{.wall_ns = 2'000'000'000, .resident_bytes = 77});
   EXPECT_EQ(found.at("wall_time_s"), 2);
   EXPECT_EQ(found.at("resident_bytes"), 77);
-  EXPECT_FALSE(found.contains("startup_time_s"));  // no clock saw it
+  EXPECT_FALSE(found.contains("startup_time_s"));  // it was not measured
   EXPECT_FALSE(found.contains("step_time_s"));
 }
 

@@ -1,4 +1,4 @@
-// Matrices whose cells are runs of a training program that is not perfbench-engine.
+// Matrices whose cells are runs of a training program other than perfbench-engine.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -232,7 +232,7 @@ AttemptOutcome ended_program(const AttemptEvidence& evidence, const RankSignal& 
   AttemptOutcome out{state_of(result->status), result->reason};
   if (result->signal == SIGKILL && evidence.kernel_memory_kills > 0) {
     out = {AttemptState::out_of_memory,
-           "the program was killed; the kernel ended processes of this node for want of memory"};
+           "the program was killed; the kernel killed processes of this node because memory ran out"};
   }
   if (out.state == AttemptState::ok && !evidence.damaged_files.empty()) {
     out = {AttemptState::crashed, "the program ended well, but left damaged files"};

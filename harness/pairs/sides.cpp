@@ -66,7 +66,7 @@ std::map<std::string, std::string> side_variables(const std::string& text) {
     const auto entry = rest.substr(0, rest.find(','));
     const auto equals = entry.find('=');
     if (equals == std::string_view::npos || equals == 0) {
-      throw InputError("[compare] '" + text + "': the form is env:NAME=VALUE, and further ones behind commas");
+      throw InputError("[compare] '" + text + "': the form is env:NAME=VALUE, more of them separated by commas");
     }
     out[std::string(entry.substr(0, equals))] = entry.substr(equals + 1);
     if (entry.size() == rest.size()) return out;
@@ -79,10 +79,10 @@ void check_kind(const Cell& cell, const AbSide& side) {
       side.kind == SideKind::binary || side.kind == SideKind::revision || side.kind == SideKind::fault;
   if (cell.run.program && of_engine) {
     throw InputError("[compare] " + side.asked +
-                     " names a perfbench-engine, and this matrix runs another program: name env:, set: or current");
+                     " names a perfbench-engine, but this matrix runs another program: name env:, set: or current");
   }
   if (!cell.run.program && side.kind == SideKind::environment) {
-    throw InputError("[compare] " + side.asked + " needs a matrix with a 'program', and this one has none");
+    throw InputError("[compare] " + side.asked + " needs a matrix with a 'program', but this one has none");
   }
 }
 

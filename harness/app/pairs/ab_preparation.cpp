@@ -70,7 +70,7 @@ AbSide named_side(const std::string& text, const AbOptions& options, const Insta
   if (text.starts_with(kCommandPrefix)) {
     auto words = options.program;
     words.command = command_words(std::string_view(text).substr(kCommandPrefix.size()));
-    if (words.command.empty()) throw InputError("[compare] 'cmd:' has no command behind it");
+    if (words.command.empty()) throw InputError("[compare] 'cmd:' needs a command");
     return {.asked = text, .kind = SideKind::command, .engine = {locate_adapter()}, .matrix = program_matrix(words)};
   }
   return parse_side(text, installation.engine,
@@ -86,7 +86,8 @@ PairedMatrix pair_matrix(const AbSide& a, const AbSide& b, const AbOptions& opti
   PairedMatrix out;
   if ((a.kind == SideKind::command) != (b.kind == SideKind::command)) {
     throw InputError(fmt::format(
-        "[compare] {} and {}: a command is compared with another one: give two sides cmd:", a.asked, b.asked));
+        "[compare] {} and {}: a command can only be compared with another command: give two sides cmd:", a.asked,
+        b.asked));
   }
   out.cells = pair_cells(options.matrix.overrides, a, b, [&](const Overrides& overrides, const AbSide& side) {
     auto expansion = expand_matrix({.file = options.matrix.file, .text = side.matrix, .overrides = overrides}, catalog,

@@ -110,8 +110,8 @@ ResumedSweep resumed_sweep(Connection& db, const SweepRequest& request, const st
     out.note = "note: the sweep " + *sweep_id + " does not record which engine began it; this one continues it";
   } else if (!all_within(begun.engines, digests_now(execution, cells))) {
     out.obstacle = fmt::format(
-        "[sweep] --resume: another {} began the sweep {} (SHA-256 {}; today {}), and one table must not mix the "
-        "two: continue with that one, or begin a new sweep without --resume",
+        "[sweep] --resume: another {} began the sweep {} (SHA-256 {}; today {}), and one table must not mix the two: "
+        "continue with that one, or begin a new sweep without --resume",
         cells.front().run.program ? "version of the program" : "engine", *sweep_id, fmt::join(begun.engines, ", "),
         fmt::join(digests_now(execution, cells), ", "));
   }

@@ -111,7 +111,7 @@ ExitCode adapt(const AdaptOptions& options, const Installation& installation) {
 }  // namespace
 
 void add_adapt(CLI::App& app, CommandContext& context) {
-  auto* command = app.add_subcommand("adapt", "A run directory from the log of another training program");
+  auto* command = app.add_subcommand("adapt", "Makes a run directory from the log of another training program");
   auto options = std::make_shared<AdaptOptions>();
   add_path(*command, "LOG", options->log, PathIs::file, "the output of the program, or a metric file of it")
       ->required();
@@ -119,7 +119,7 @@ void add_adapt(CLI::App& app, CommandContext& context) {
   add_reading_options(*command, options->reading, "--metric", Readers::all);
   command->footer(
       "samples.jsonl has a number a line: its metric, step, and how many steps it is a mean over. `perfbench ingest`\n"
-      "takes the folder into a database.\n"
+      "stores the folder in a database.\n"
       "Examples:\n"
       "  perfbench adapt --reader maxtext train.log --into run\n"
       "  perfbench adapt --metric 'step_time_s=took (?P<value>[0-9.]+) ms:ms' train.log --into run\n"

@@ -41,10 +41,10 @@ void add_run(CLI::App& app, CommandContext& context) {
   add_number(*command, "--repeats", options->words.repeats, Bounds<std::int64_t>{1, kMostRepeats},
              "how often the program is run");
   add_reading_options(*command, options->reading, "--metric");
-  command->add_option("--name", options->words.name, "name of the cell; the program's unless given");
-  add_db_option(*command, options->request.db, "database, made when absent");
+  command->add_option("--name", options->words.name, "name of the cell; default: the program's");
+  add_db_option(*command, options->request.db, "database; created if it does not exist");
   add_path(*command, "--runs", options->request.runs, PathIs::folder,
-           "folder of the run directories; beside the database unless given");
+           "folder of the run directories; default: beside the database");
   add_execution_options(*command, options->request.execution);
   command->footer(
       "Without --reader and --metric it measures wall time and memory. {run_dir}, {cwd} and {python} in a word of the\n"

@@ -34,8 +34,8 @@ void add_reading_options(CLI::App& command, ReadingOptions& options, const std::
   add_number(command, "--steps", options.steps, Bounds<std::int64_t>{0, kMostSteps},
              "steps of a whole run; an attempt with fewer is quarantined");
   add_number(command, "--drop", options.drop, Bounds<std::int64_t>{0, kMostSteps},
-             "first steps that no timing counts, at least");
-  command.add_option("--work", options.work, "what a step works on, for tokens/s and MFU; may be repeated")
+             "at least this many first steps are excluded from timing");
+  command.add_option("--work", options.work, "the work of a step, for tokens/s and MFU; may be repeated")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
 }

@@ -52,7 +52,7 @@ TEST(AttributionDocument, TheTableEndsWithTheRestAndTheWholeStep) {
   EXPECT_THAT(table, testing::Not(HasSubstr("no room")));
   auto cut = example();
   cut.dropped_records = 3;
-  EXPECT_THAT(render_markdown(attribution_document(cut, 4)), HasSubstr("3 records of the traces found no room"));
+  EXPECT_THAT(render_markdown(attribution_document(cut, 4)), HasSubstr("3 trace records were dropped"));
   EXPECT_THAT(render_markdown(attribution_document(cut, 4)), testing::Not(HasSubstr("others")));
 }
 

@@ -196,7 +196,7 @@ TEST_F(ListOfRuns, APageSaysHowManyRunsWereExamined) {
   };
   const auto some = look("attempts=7", 7);
   EXPECT_TRUE(table_of(some).rows.empty());
-  EXPECT_THAT(notes_of(some), HasSubstr("7 runs were looked at, those of the newest sweeps; with look=all"));
+  EXPECT_THAT(notes_of(some), HasSubstr("Only 7 runs were checked, those of the newest sweeps; add look=all"));
   auto first = listed_lines(all_);
   first.resize(7);
   EXPECT_EQ(listed_lines(look("attempts=*", 7)), first);

@@ -199,7 +199,7 @@ TEST_F(Report, ShowsThatARunDivergedInPlaceOfItsSpeedAndNotesTheRest) {
   EXPECT_THAT(rows[0].notes, testing::ElementsAre("diverged: the loss became NaN at step 3"));
   EXPECT_TRUE(rows[1].step_time_s.has_value());
   EXPECT_THAT(rows[1].notes, testing::ElementsAre("the gradient norm became infinite at step 2")) << "once";
-  EXPECT_THAT(rows[2].notes, Contains("no MFU: the peak of " + rows[2].processor + " is not known"));
+  EXPECT_THAT(rows[2].notes, Contains("no MFU: the peak of " + rows[2].processor + " is unknown"));
 }
 
 // The example's model has 2 layers of width 64, with queries of 64 and keys and values of 32: an adapter of rank 4 has

@@ -42,7 +42,7 @@ TEST(TraceDocument, CountsDroppedRecordsOfEachRankOnce) {
   auto second = product();
   first.end.dropped_records = 12;
   second.end.dropped_records = 3;
-  EXPECT_THAT(render_text(trace_document({first, second}), {.width = 0}), HasSubstr("15 records found no room"));
+  EXPECT_THAT(render_text(trace_document({first, second}), {.width = 0}), HasSubstr("15 trace records were dropped"));
 }
 
 TEST(TraceDocument, SaysWhenTracedStepsWereExecutedDifferentlyFromTimedOnes) {

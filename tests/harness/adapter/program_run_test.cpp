@@ -278,7 +278,7 @@ INSTANTIATE_TEST_SUITE_P(
                 {"--dialect", "plain"},
                 ProgramStatus::quarantined,
                 {"none of its 10 lines is a record", "its last line is: step 9 took"}},
-        Misdeed{"lost_loss", {"--nan-at", "7"}, ProgramStatus::diverged, {"no finite number at step 7"}},
+        Misdeed{"lost_loss", {"--nan-at", "7"}, ProgramStatus::diverged, {"not a finite number at step 7"}},
         Misdeed{"restart",
                 {"--restart-at", "6"},
                 ProgramStatus::quarantined,
@@ -327,7 +327,7 @@ TEST_F(ProgramRun, KeepsTheBeginningAndTheEndOfAFlood) {
   EXPECT_EQ(found.status, ProgramStatus::ok) << found.reason;
   EXPECT_GT(found.output_bytes, 20'000'000);
   EXPECT_GT(found.dropped_bytes, 1'000'000);
-  EXPECT_THAT(found.notes, Contains(HasSubstr("bytes of output were read and not kept")));
+  EXPECT_THAT(found.notes, Contains(HasSubstr("bytes of output were read but not kept")));
   const auto kept = log();
   EXPECT_LE(kept.size(), static_cast<std::size_t>(OutputLog::kHeadBytes + 2 * OutputLog::kTailBytes));
   EXPECT_TRUE(kept.starts_with("iter 0: ")) << kept.substr(0, 100);
@@ -400,7 +400,7 @@ TEST_F(ProgramRun, DoesNotStartAnInvalidRun) {
     EXPECT_EQ(result().status, ProgramStatus::input_error);
     return result().reason;
   };
-  EXPECT_THAT(refused([](auto& p) { p.command = {"no-such-trainer"}; }), HasSubstr("it is in no folder of PATH"));
+  EXPECT_THAT(refused([](auto& p) { p.command = {"no-such-trainer"}; }), HasSubstr("it is not in PATH"));
   EXPECT_THAT(refused([](auto& p) { p.command = {"/nowhere/x"}; }), HasSubstr("there is no such file"));
   EXPECT_THAT(refused([](auto& p) { p.command = {"/etc/passwd"}; }), HasSubstr("chmod +x"));
   EXPECT_THAT(refused([](auto& p) { p.command = {}; }), HasSubstr("'command' is empty"));

@@ -108,7 +108,7 @@ TEST(PrepareEvaluation, ErrorsNameTheLine) {
     return std::string("no error");
   };
   EXPECT_THAT(complaint(DataFormat::lambada, "{\"text\": \"word\"}"), HasSubstr("a.jsonl:2: /text: found \"word\""));
-  EXPECT_THAT(complaint(DataFormat::lambada, "{\"text\": \"  word \"}"), HasSubstr("a last word follows others"));
+  EXPECT_THAT(complaint(DataFormat::lambada, "{\"text\": \"  word \"}"), HasSubstr("the last word must follow others"));
   EXPECT_THAT(complaint(DataFormat::lambada, "{\"text\": 3}"), HasSubstr("a.jsonl:2: /text: found 3"));
   EXPECT_THAT(complaint(DataFormat::lambada, "[]"), HasSubstr("a.jsonl:2: found [] where an object"));
   EXPECT_THAT(

@@ -185,7 +185,7 @@ TEST_F(CommandLine, ADifferenceToDetectIsAFractionAndNeedsNoNumberOfPairs) {
 TEST_F(CommandLine, AnUnknownPublishedRowIsAnsweredWithThoseOfItsSystemOrAllSystems) {
   for (const auto* command : {"report", "compare"}) {
     const auto begin = std::string("[") + command + "] --baseline 'published:";
-    expect_error({command, "--baseline", "published:seqax"}, begin + "seqax': names a system and no row of it",
+    expect_error({command, "--baseline", "published:seqax"}, begin + "seqax': names a system but no row",
                  {"published:SYSTEM/ID", "seqax has:\n  seqax/"});
     expect_error({command, "--baseline", "published:pux/1"}, begin + "pux/1': ", {"'pax'?", "axlearn, fms-fsdp, "});
     expect_error({command, "--baseline", "published:maxtext/llama2-7b-8xh200"},

@@ -213,7 +213,7 @@ TEST_F(Completion, AManualPageHasTheCommandsOptionsExamplesAndExitCodes) {
         ".SH \"SYNOPSIS\"\n\\fBperfbench report\\fR [OPTIONS]",
         "\n\\fB\\-\\-format\\fR \\fItext|markdown|csv|json|html|svg\\fR\n",
         "Default: perf.db. Environment: PERFBENCH_DB.", ".SH \"EXAMPLES\"\n.nf\n.RS\nperfbench report",
-        ".SH \"EXIT STATUS\"\n0 printed; 3 wrong input", ".SH \"SEE ALSO\"\n\\fBperfbench\\fR(1)"}) {
+        ".SH \"EXIT STATUS\"\n0 success; 3 wrong input", ".SH \"SEE ALSO\"\n\\fBperfbench\\fR(1)"}) {
     EXPECT_THAT(page, HasSubstr(part));
   }
   EXPECT_THAT(printed({"man"}), HasSubstr(".SS \"Nightly\"\n.TP\n\\fBperfbench\\-nightly"));

@@ -96,7 +96,7 @@ TEST_F(HistoryCommand, WrongInputExitsWithThree) {
   EXPECT_EQ(metric.exit_code, 3);
   const auto series = run({"history", "--db", "q.db", "--series", "nothing"});
   EXPECT_EQ(series.exit_code, 3);
-  EXPECT_THAT(series.error_output, HasSubstr("of a cell that fits 'nothing'"));
+  EXPECT_THAT(series.error_output, HasSubstr("for a cell that matches 'nothing'"));
 }
 
 }  // namespace

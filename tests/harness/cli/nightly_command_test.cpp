@@ -97,8 +97,8 @@ TEST_F(NightlyCommand, FindsConfirmsAndAlertsAPlantedRegression) {
   const auto night = nightly({"--history-from", "simulated", "--junit", "n.xml", "--markdown", "n.md", "--github"});
   EXPECT_EQ(night.exit_code, 1) << night.output << night.error_output;
   EXPECT_THAT(night.output, HasSubstr("REGRESSED"));
-  EXPECT_THAT(night.output, HasSubstr("nights before are simulated"));
-  EXPECT_THAT(night.output, HasSubstr("This is a demonstration: every time in it is of a clock"));
+  EXPECT_THAT(night.output, HasSubstr("previous nights are simulated"));
+  EXPECT_THAT(night.output, HasSubstr("In this demonstration, time is simulated"));
   EXPECT_THAT(night.output, HasSubstr("Planted tonight: slow:span=matmul,fraction=1 in attention=flash"));
   EXPECT_THAT(night.output, HasSubstr("::error"));
   EXPECT_THAT(read_text(scratch_ / "n.xml"), HasSubstr("<failure"));

@@ -239,7 +239,7 @@ TEST_F(Options, WordsWithNumbersAndPathsInThemAreChecked) {
   for (const auto* path : {"./loop", "loop/x", "file"}) {
     refused({"plan", "m.yaml", "--set", "data.kind=flat_tokens", "--set", std::string("data.path=") + path}, path);
   }
-  refused({"plan", "m.yaml", "--set", "model=./loop"}, "lead in a circle");
+  refused({"plan", "m.yaml", "--set", "model=./loop"}, "form a cycle");
   refused({"plan", "m.yaml", "--set", "model=./folder"}, "is a folder");
   for (const auto* margin : {"nan", "inf", "-1", "0", "1e999", ""}) {
     refused({"compare", "--ab", "nowhere", "current", "m.yaml", "--margin", std::string("step_time_s=") + margin},
@@ -262,7 +262,7 @@ TEST_F(Options, TheDefaultDatabaseIsCheckedLikeANamedOne) {
   for (const auto* command : {"report", "history"}) {
     const auto of_circle = run({command});
     EXPECT_EQ(of_circle.exit_code, 3);
-    EXPECT_THAT(of_circle.error_output, HasSubstr("lead in a circle"));
+    EXPECT_THAT(of_circle.error_output, HasSubstr("form a cycle"));
   }
 }
 

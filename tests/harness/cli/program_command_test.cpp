@@ -72,7 +72,7 @@ TEST_F(ProgramCommand, RunWithoutAReaderMeasuresWallTime) {
 TEST_F(ProgramCommand, FailuresAreStatesWithReasons) {
   const auto missing = perfbench({"run", "--repeats", "1", "--", "no-such-program"});
   EXPECT_EQ(missing.exit_code, 4);
-  EXPECT_THAT(missing.output, HasSubstr("it is in no folder of PATH"));
+  EXPECT_THAT(missing.output, HasSubstr("it is not in PATH"));
   const auto short_of = run({"--repeats", "1", "--reader", "nanogpt", "--steps", "30"});
   EXPECT_EQ(short_of.exit_code, 4);
   EXPECT_THAT(short_of.output, HasSubstr("quarantined: it ended well, but its records say 20 of 30 steps"));
@@ -148,7 +148,7 @@ TEST_F(ProgramCommand, SidesThatDoNotFitAreRefused) {
     return end.error_output;
   };
   EXPECT_THAT(said({"cmd:true", "current"}), HasSubstr("give two sides cmd:"));
-  EXPECT_THAT(said({"cmd:", "cmd:true"}), HasSubstr("'cmd:' has no command"));
+  EXPECT_THAT(said({"cmd:", "cmd:true"}), HasSubstr("'cmd:' needs a command"));
   EXPECT_THAT(said({"cmd:echo 'a", "cmd:true"}), HasSubstr("without its end"));
   std::ofstream(dir_ / "m.yaml") << "name: m\nprogram: {command: ['true']}\n";
   EXPECT_THAT(said({"env:", "current", "m.yaml"}), HasSubstr("env:NAME=VALUE"));

@@ -145,7 +145,7 @@ TEST_F(RunNames, ShowARunThatTheEngineCannotCount) {
                                                 {"TMPDIR", "/nonexistent"},
                                                 {"PERFBENCH_ENGINE", "/nonexistent"}}});
   EXPECT_EQ(end.exit_code, 0) << end.error_output;
-  EXPECT_THAT(end.output, HasSubstr("Tensors at the peak of memory are not known"));
+  EXPECT_THAT(end.output, HasSubstr("Tensors at the peak of memory are unknown"));
 }
 
 // Finds runs by their cells if few cells match, and otherwise by reading every row.
@@ -214,7 +214,7 @@ TEST_F(RunNames, AnAttemptThatTwoMachinesHaveIsRefused) {
 TEST_F(RunNames, AFolderThatWasNotIngestedSaysHowToIngestIt) {
   ExampleRun example{.attempt = example_attempt("c", 9)};
   write_run_directory(scratch_ / "new/1", example);
-  EXPECT_THAT(refusal({"show", "new/1"}), HasSubstr("`perfbench ingest` takes it in"));
+  EXPECT_THAT(refusal({"show", "new/1"}), HasSubstr("`perfbench ingest` adds it"));
 }
 
 TEST_F(RunNames, LeadTraceToTheRunDirectory) {
@@ -232,7 +232,7 @@ TEST_F(RunNames, LeadTraceToTheRunDirectory) {
   EXPECT_EQ(run({"trace", name, "--db", "q.db", "--format", "csv"}).output, by_name.output);
   EXPECT_EQ(json({"diff", b_, b_})["runs"][0]["trace"], name);
   fs::rename(scratch_ / "q.runs", scratch_ / "moved");
-  EXPECT_THAT(refusal({"trace", "latest"}), HasSubstr("it was looked for as q.runs/" + b_.substr(0, 16) + "/NNN"));
+  EXPECT_THAT(refusal({"trace", "latest"}), HasSubstr("expected at q.runs/" + b_.substr(0, 16) + "/NNN"));
   EXPECT_EQ(run({"trace", "latest", "--db", "q.db", "--runs", "moved", "--format", "csv"}).output, by_name.output);
   EXPECT_THAT(run({"trace", "latest"}).error_output, AllOf(HasSubstr("no attempt.json in it"), HasSubstr("perf.db")));
 }
@@ -242,7 +242,7 @@ TEST_F(RunNames, NeverLeadToAnotherAttemptsDirectory) {
   ExampleRun other{.run = shorter(), .attempt = example_attempt("model=b fsdp=1", 2)};
   other.attempt.sweep_id = "later";
   write_run_directory(folder_of(shorter(), 2), other);
-  EXPECT_THAT(refusal({"trace", "s3"}), HasSubstr("or is another attempt's"));
+  EXPECT_THAT(refusal({"trace", "s3"}), HasSubstr("or belongs to another attempt"));
   const auto attempt = json({"show", "s3"})["attempts"][0];
   EXPECT_TRUE(attempt["evidence"].is_null());
 }
@@ -250,7 +250,7 @@ TEST_F(RunNames, NeverLeadToAnotherAttemptsDirectory) {
 TEST_F(RunNames, LeadReproduceToTheRunDirectory) {
   EXPECT_THAT(refusal({"reproduce", "nothing"}), HasSubstr("[reproduce] 'nothing'"));
   fs::rename(scratch_ / "q.runs", scratch_ / "moved");
-  EXPECT_THAT(refusal({"reproduce", "latest"}), HasSubstr("it was looked for as q.runs/"));
+  EXPECT_THAT(refusal({"reproduce", "latest"}), HasSubstr("expected at q.runs/"));
 }
 
 TEST_F(RunNames, ListShowsARowForEachRunOfASweepNewestFirst) {
@@ -346,7 +346,7 @@ TEST_F(RunNames, DiffShowsDifferencesAndGivesNoVerdict) {
 TEST_F(RunNames, ATagIsTakenOffTheRunThatHasIt) {
   ASSERT_EQ(run({"tag", "s3", "slow", "--db", "q.db"}).exit_code, 0);
   EXPECT_THAT(refusal({"tag", "s1", "slow"}), HasSubstr("is a tag of run " + b_.substr(0, 12)));
-  EXPECT_THAT(refusal({"tag", "s1", "slow", "--remove"}), HasSubstr("not of the run that was named"));
+  EXPECT_THAT(refusal({"tag", "s1", "slow", "--remove"}), HasSubstr("not of the named run"));
   EXPECT_THAT(refusal({"tag", "s1", "latest"}), HasSubstr("cannot be a tag"));
   EXPECT_EQ(run({"tag", "slow", "slow", "--remove", "--db", "q.db"}).exit_code, 0);
   EXPECT_EQ(json({"list", "tags"})["tags"].size(), 0U);

@@ -425,7 +425,7 @@ TEST_F(StoreCommands, ARunThatCannotBeReadLeavesItsAttemptsOut) {
   Connection(scratch_ / "q.db", OpenMode::read_write, 1000).execute("UPDATE runs SET run_json = '{'");
   const auto nothing = run({"report", "--db", "q.db"});
   EXPECT_EQ(nothing.exit_code, 3);
-  EXPECT_THAT(nothing.error_output, HasSubstr("nothing else is in 'latest'"));
+  EXPECT_THAT(nothing.error_output, HasSubstr("there is nothing else in 'latest'"));
 }
 
 TEST_F(StoreCommands, ASweepIsResumedOverARowThatCannotBeRead) {

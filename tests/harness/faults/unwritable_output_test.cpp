@@ -76,7 +76,7 @@ TEST_F(UnwritableOutput, ATableThatCannotBeWrittenIsAnErrorOnceAllIsRecorded) {
   }
   for (const auto& request : {sweep_request(), request({"plan", "faults.yaml"}), request({"report", "--db", "f.db"})}) {
     EXPECT_THAT(run_process(redirected(request, ">/dev/full")).error_output,
-                HasSubstr("standard output could not be written: No space left on device"));
+                HasSubstr("cannot write to standard output: No space left on device"));
     fs::remove(scratch_ / "gone");
   }
 }

@@ -512,7 +512,7 @@ TEST(MetricRules, ExplainInvalidArguments) {
   EXPECT_THAT(message({"grad_norm"}, {}), HasSubstr("cannot be judged"));
   EXPECT_THAT(message({}, {"step_time_s=2"}), HasSubstr("METRIC=FRACTION"));
   EXPECT_THAT(message({}, {"step_time_s"}), HasSubstr("METRIC=FRACTION"));
-  EXPECT_THAT(message({"final_loss"}, {"step_time_s=0.1"}), HasSubstr("not among the metrics"));
+  EXPECT_THAT(message({"final_loss"}, {"step_time_s=0.1"}), HasSubstr("not among the judged metrics"));
   EXPECT_THAT(message({}, {"step_time_s=0.05"}), IsEmpty());
   EXPECT_DOUBLE_EQ(metric_rules({}, {"step_time_s=0.05"}).front().margin_fraction, 0.05);
   EXPECT_THROW(metric_rules({"mfu_fraction"}, {}), InputError) << "step_time_mean_s says it";

@@ -61,7 +61,7 @@ TEST(Diagnosis, EachTroubleIsFoundAndComesWithItsConsequence) {
       {"engine", ObservationState::fail, "no such file",
        [](MachineFacts& f) { f.engine.reset(), f.engine_error = "no such file"; }},
       {"engine", ObservationState::warn, "Debug build", [](MachineFacts& f) { f.engine->build_type = "Debug"; }},
-      {"engine", ObservationState::warn, "changed tree", [](MachineFacts& f) { f.engine->git_dirty = true; }},
+      {"engine", ObservationState::warn, "modified tree", [](MachineFacts& f) { f.engine->git_dirty = true; }},
       {"noise probe", ObservationState::warn,
        "50.0 %",  // nine tenths of the way from 100 to 150, relative to a median of 100
        [](MachineFacts& f) {

@@ -105,10 +105,10 @@ TEST(ReferenceNames, InAMatrixAreRefusedWithOurNameOrTheReason) {
               HasSubstr("'profile_duration': torchprime's name for profile.steps, in steps and not in milliseconds"));
   EXPECT_THAT(defaults_error("fdl.PERCORE_BATCH_SIZE: 4"), HasSubstr("Pax's name for batch_per_device"));
   EXPECT_THAT(defaults_error("attention_dropout: 0.1"),
-              HasSubstr("torchprime's; flash attention never holds the probabilities that it would drop"));
+              HasSubstr("torchprime's; flash attention never stores the probabilities to which it would"));
   EXPECT_THAT(defaults_error("resid_pdrop: 0.1"), HasSubstr("'resid_pdrop': Hugging Face's name for dropout.residual"));
   EXPECT_THAT(defaults_error("ENABLE_TE: 1"),
-              HasSubstr("'ENABLE_TE': Pax's; Transformer Engine is not in this engine"));
+              HasSubstr("'ENABLE_TE': Pax's; this engine does not use Transformer Engine"));
   EXPECT_THAT(defaults_error("mesh: {d: 8}"), HasSubstr("seqax's name for mesh.ici.fsdp"));
   EXPECT_THAT(defaults_error("'--xla_gpu_graph_level': 0"), HasSubstr("XLA's name for device_graphs, false for 0"));
   EXPECT_THAT(defaults_error("xla_gpu_enable_triton_gemm: false"), HasSubstr("XLA's; this engine does not use XLA"));

@@ -82,7 +82,7 @@ TEST_F(SideExecutionTest, RecordsOfAnUnknownKindAreNamedWithTheSide) {
     execute(Side::a);
     FAIL() << "accepted";
   } catch (const InputError& e) {
-    EXPECT_THAT(e.what(), HasSubstr("A (v0): this perfbench does not understand what its engine wrote"));
+    EXPECT_THAT(e.what(), HasSubstr("A (v0): this perfbench does not understand the output of its engine"));
     EXPECT_THAT(e.what(), HasSubstr("colour"));
   }
 }

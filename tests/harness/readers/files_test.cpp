@@ -75,8 +75,8 @@ TEST(HfState, Version4HasOnlyTheMeanOfTheWholeRun) {
 }
 
 TEST(Documents, DamagedOnesGiveANote) {
-  EXPECT_THAT(read_text("hf_state", "{\"log_history\": [").notes, ElementsAre(HasSubstr("no JSON document")));
-  EXPECT_THAT(read_text("hf_state", "[1]").notes, ElementsAre(HasSubstr("not the document")));
+  EXPECT_THAT(read_text("hf_state", "{\"log_history\": [").notes, ElementsAre(HasSubstr("not a JSON document")));
+  EXPECT_THAT(read_text("hf_state", "[1]").notes, ElementsAre(HasSubstr("not of the kind that this reader reads")));
   EXPECT_THAT(read_text("hf_state", R"({"log_history": [1, {"step": {}}]})").samples, ElementsAre());
 }
 

@@ -74,8 +74,8 @@ TEST_F(Archive, IsRefusedWhenCutOffAnywhereOrLonger) {
   for (std::size_t length = 0; length < whole.size(); ++length) {
     EXPECT_THAT(error_of(whole.substr(0, length)), HasSubstr("[import] ")) << length;
   }
-  EXPECT_THAT(error_of(whole.substr(0, whole.size() - 9)), HasSubstr("it was cut off or changed"));
-  EXPECT_THAT(error_of(whole + "x"), HasSubstr("it was cut off or changed"));
+  EXPECT_THAT(error_of(whole.substr(0, whole.size() - 9)), HasSubstr("it was cut off or modified"));
+  EXPECT_THAT(error_of(whole + "x"), HasSubstr("it was cut off or modified"));
 }
 
 TEST_F(Archive, FromANewerPerfbenchIsRefused) {
@@ -93,7 +93,7 @@ TEST_F(Archive, WithAValidChecksumAndInvalidContentsIsRefused) {
   bytes.resize(bytes.rfind("sha256 "));
   const auto frame = bytes.find('\n') + 1;
   EXPECT_THAT(error_of(with_sum(bytes.substr(0, bytes.size() - 3))), HasSubstr("the frame has no end"));
-  EXPECT_THAT(error_of(with_sum(bytes + "x")), HasSubstr("something follows the frame"));
+  EXPECT_THAT(error_of(with_sum(bytes + "x")), HasSubstr("there are bytes after the frame"));
   EXPECT_THAT(error_of(with_sum(bytes.substr(0, frame) + "no frame at all")), HasSubstr("cannot be unpacked"));
   EXPECT_THAT(error_of(with_sum(bytes.substr(0, frame))), HasSubstr("the frame has no end"));
   EXPECT_THAT(error_of(with_sum("perfbench-export {\"attempts\":1}\n" + bytes.substr(frame))),

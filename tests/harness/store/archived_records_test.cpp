@@ -87,7 +87,7 @@ TEST_F(HostileExport, AnExportWithAnInvalidRecordIsRefusedAndTheRecordNamed) {
   };
   for (const auto& [after, from, to, record, what] :
        {Case{R"({"attempt":)", R"("state":"ok")", R"("state":"bogus")", "(attempt", "bogus"},
-        Case{R"({"attempt":)", R"("started_utc":"20)", R"("started_utc":"19x)", "(attempt", "no time such as"},
+        Case{R"({"attempt":)", R"("started_utc":"20)", R"("started_utc":"19x)", "(attempt", "not a time such as"},
         Case{R"({"attempt":)", R"("wall_ns":)", R"("wall_ns":-1)", "(attempt", "wall_ns"},
         Case{R"({"attempt":)", R"("attempt":1,)", R"("attempt":0,)", "(attempt", "'attempt' is 0"},
         Case{R"({"attempt":)", R"("signal":0)", R"("signal":0,"colour":1)", "(attempt", "colour"},
@@ -99,12 +99,12 @@ TEST_F(HostileExport, AnExportWithAnInvalidRecordIsRefusedAndTheRecordNamed) {
         Case{R"({"run":)", R"({"run":)", R"({"gun":)", "(attempt of the attempt with run_id", "has no run"},
         Case{R"({"step":)", R"("wall_ns":)", R"("wall_ns":-1)", "(step of the attempt with run_id", "wall_ns"},
         Case{R"({"step":)", R"("rank":0)", R"("rank":9)", "(step of", "rank 9"},
-        Case{R"({"step":)", R"("step":1,)", R"("step":0,)", "(step of", "does not follow"},
+        Case{R"({"step":)", R"("step":1,)", R"("step":0,)", "(step of", "out of order"},
         Case{R"({"result":)", R"("steps":6)", R"("steps":-1)", "(result of", "steps"},
         Case{R"({"result":)", R"({"result":)", R"({"run":)", "(run of", "one already"},
         Case{R"({"sweep":)", R"("started_utc":"2026-)", R"("started_utc":"2026-13-)", "(sweep)", "no time"},
         Case{R"({"sweep":)", R"("kind":")", R"("kind":"x)", "(sweep)", "kind"},
-        Case{R"({"sweep":)", R"({"sweep":)", R"({"swoop":)", "(swoop)", "knows no such record"},
+        Case{R"({"sweep":)", R"({"sweep":)", R"({"swoop":)", "(swoop)", "does not know such records"},
         Case{R"({"sweep":)", R"({"sweep":)", R"(["sweep":)", "line 1 (", "{\"TAG\":RECORD}"},
         Case{R"({"baseline":{)", R"("value":0.5)", R"("value":"NaN")", "(baseline)", "value"},
         Case{R"({"baseline":{)", R"("kind":"anchor")", R"("kind":"bogus")", "(baseline)", "bogus"},

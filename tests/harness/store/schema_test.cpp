@@ -96,7 +96,7 @@ TEST(Database, AnInvalidVersionIsRefused) {
         open_database(file, {.mode = mode});
         ADD_FAILURE() << "opened " << version;
       } catch (const InputError& e) {
-        EXPECT_THAT(e.what(), HasSubstr(std::string("has schema version ") + version + ", which no perfbench gives"));
+        EXPECT_THAT(e.what(), HasSubstr(std::string("has schema version ") + version + ", which is not valid"));
       }
     }
   }
@@ -195,7 +195,7 @@ TEST(Database, HeldByAnotherWriterIsBusyAfterTheGivenTime) {
     FAIL() << "two writers at once";
   } catch (const StoreError& e) {
     EXPECT_EQ(e.fault(), StoreFault::busy);
-    EXPECT_THAT(e.what(), HasSubstr("another process holds the database"));
+    EXPECT_THAT(e.what(), HasSubstr("another process uses the database"));
   }
 }
 

@@ -61,8 +61,8 @@ TEST_F(TagLedger, ANameIsUsedOnce) {
 }
 
 TEST_F(TagLedger, RefusesReservedNames) {
-  for (const auto& [name, why] : {std::pair{"latest", "names runs already"},
-                                  {"all", "names runs already"},
+  for (const auto& [name, why] : {std::pair{"latest", "already names runs"},
+                                  {"all", "already names runs"},
                                   {"abcdef", "start of a run id"},
                                   {"night-one", "id of a sweep"},
                                   {"run:x", "begins with a letter"},
@@ -86,7 +86,7 @@ TEST_F(TagLedger, RemovesATagOnlyFromTheNamedRun) {
     return std::string("removed");
   };
   EXPECT_THAT(refused("nosy", 2), HasSubstr("did you mean 'noisy'"));
-  EXPECT_THAT(refused("noisy", 1), HasSubstr("not of the run that was named"));
+  EXPECT_THAT(refused("noisy", 1), HasSubstr("not of the named run"));
   EXPECT_EQ(refused("noisy", 2), "removed");
   EXPECT_THAT(list_tags(db_), IsEmpty());
 }

@@ -30,7 +30,7 @@ not a command
 ```
 
 ```sh
-cat sub/mine.yaml     # the written text
+cat sub/mine.yaml     # what was written
 # a remark
 
 ./perfbench one \\

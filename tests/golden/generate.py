@@ -39,7 +39,7 @@ OTHER_ORDERS = 8
 
 # AdamW moves a weight whose gradient is off by d by up to learning_rate * d / eps. Some gradient of a model is always
 # near zero; with an eps of 1e-8 an error of 1e-7 changes its sign and the weight's whole step, and two fp32 programs
-# differ by 1e-3 of a loss. With 1e-4 the error of a weight is that of its gradient times 1e-2 / eps.
+# differ by 1e-3 of a loss. With 1e-4 weights differ by at most 1e-2 of their gradients' difference relative to eps.
 OPTIMIZER = {
     "learning_rate": 1e-2,
     "beta1": 0.9,

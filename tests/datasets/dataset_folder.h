@@ -1,4 +1,4 @@
-// Data sets written by hand, as another program leaves them: uncompressed chunks, metadata as text.
+// Data sets written by hand, as other programs write them: uncompressed chunks, metadata as text.
 #pragma once
 
 #include <unistd.h>
@@ -12,7 +12,7 @@
 
 namespace perfbench::spec {
 
-// Gone at the end of the test.
+// Removed at the end of the test.
 class DatasetFolder {
  public:
   explicit DatasetFolder(const std::string& name)

@@ -77,7 +77,7 @@ TEST(DamagedFlatTokens, AMissingFileIsNamed) {
   }
 }
 
-// Bits flipped and bytes cut in compressed chunks: an error or other tokens, whatever the library makes of it.
+// Flipped bits and missing bytes in compressed chunks: an error or other tokens, depending on the library.
 TEST(DamagedFlatTokens, FlippedBitsNeverCrash) {
   const DatasetFolder folder("flat-flipped");
   std::mt19937 random(7);

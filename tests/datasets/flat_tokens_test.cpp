@@ -45,7 +45,7 @@ TEST(FlatTokens, DifferencesAreSummedFromTheStartOfEachChunk) {
   EXPECT_THAT(all_of(data), testing::ElementsAre(3, 4, 7, 8, 10, 13, 14, 16));
 }
 
-TEST(FlatTokens, WhatIsWrittenIsReadAgain) {
+TEST(FlatTokens, ReadsWhatItWrote) {
   const DatasetFolder folder("flat-written");
   const std::vector<Ids> sequences{{5}, {2147483647, 0, 7}, Ids(1000, 3), {1, 2}};
   {

@@ -46,7 +46,7 @@ TEST(InstructionTokens, EachSequenceIsADocumentWithItsPrompt) {
   EXPECT_FALSE(has_prompts(folder.path(), kValidationSplit));
 }
 
-TEST(InstructionTokens, WhatIsWrittenIsReadAgain) {
+TEST(InstructionTokens, ReadsWhatItWrote) {
   const DatasetFolder folder("instruction-written");
   const std::vector<std::int32_t> prompt{4, 9};
   const std::vector<std::int32_t> completion{9, 0, 7};
@@ -93,7 +93,7 @@ TEST(InstructionTokens, CandidatesKnowTheirQuestion) {
   EXPECT_EQ(InstructionTokens(folder.path(), kTrainSplit).questions(), 0);
 }
 
-// Of three documents.
+// The data set has three documents.
 TEST(InstructionTokens, QuestionsThatCannotBeAnsweredAreNamed) {
   const DatasetFolder folder("instruction-bad-questions");
   write_prompts(folder, {1, 1, 2});
@@ -103,16 +103,16 @@ TEST(InstructionTokens, QuestionsThatCannotBeAnsweredAreNamed) {
     return complaint(folder);
   };
   EXPECT_EQ(complaint_about({1, 0, 3}), "no error");
-  EXPECT_THAT(complaint_about({0, 0, 3}), HasSubstr("question 0 has 0 right candidates; it takes one"));
-  EXPECT_THAT(complaint_about({1, 1, 3}), HasSubstr("question 0 has 2 right candidates; it takes one"));
-  EXPECT_THAT(complaint_about({1, 3, 3}), HasSubstr("question 1 has 2 right candidates; it takes one"));
+  EXPECT_THAT(complaint_about({0, 0, 3}), HasSubstr("question 0 has 0 right candidates; it needs exactly one"));
+  EXPECT_THAT(complaint_about({1, 1, 3}), HasSubstr("question 0 has 2 right candidates; it needs exactly one"));
+  EXPECT_THAT(complaint_about({1, 3, 3}), HasSubstr("question 1 has 2 right candidates; it needs exactly one"));
   EXPECT_THAT(complaint_about({1, 0, 5}), HasSubstr("document 2 is of question 2"));
   EXPECT_THAT(complaint_about({3, 2, 2}), HasSubstr("document 0 is of question 1"));
   EXPECT_THAT(complaint_about({1, 3, 0}), HasSubstr("document 2 is of question 0"));
   EXPECT_THAT(complaint_about({1, 3}), HasSubstr("has 2 elements, but there are 3 documents"));
 }
 
-// Before the first is used, by their numbers.
+// The error comes before the first one is used, and gives their numbers.
 TEST(InstructionTokens, DocumentsThatCannotBeTrainedOnAreNamed) {
   const DatasetFolder folder("instruction-bad");
   write_prompts(folder, {1, 3, 2});

@@ -50,7 +50,7 @@ TEST(AmountText, ReadsSizesInEveryUnitAndCase) {
   EXPECT_EQ(parse_size_bytes("1.1GB", 1), 1.1e9);
 }
 
-TEST(AmountText, TakesNothingElse) {
+TEST(AmountText, RefusesAnyOtherText) {
   for (const std::string text :
        {"", " ", "h", "-1h", "+1h", "1x", "1h30", "1hm", "inf", "nan", "1H", "90 s e", "1e999s", "4GB", "1,5h"}) {
     EXPECT_EQ(parse_duration_s(text, 1), std::nullopt) << text;

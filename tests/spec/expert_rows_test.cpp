@@ -6,14 +6,14 @@ namespace perfbench::spec {
 namespace {
 
 // GLaM 126M/64E as praxis runs it: int(2048 * 2.0 / 64) = 64 slots, a multiple of 4.
-TEST(ExpertSlots, OfGshardAreOverTheShareOfTokensInFours) {
+TEST(ExpertSlots, GshardTakesFoursOfTheShareOfTokens) {
   MoeSpec moe{.n_experts = 64, .top_k = 2, .routing = MoeRouting::top2_gshard, .capacity_factor = 2.0};
   EXPECT_EQ(expert_slots(moe, 2048), 64);
   EXPECT_EQ(expert_slots(moe, 2064), 64);  // int(64.5)
   EXPECT_EQ(expert_slots(moe, 2080), 68);  // int(65) and up
   EXPECT_EQ(expert_slots(moe, 32), 1);
   EXPECT_EQ(expert_slots(moe, 5), 1);
-  // int(T * factor / E), in this order: 2000 * 1.2 / 96 is 25, and 2000 / 96 * 1.2 a little less.
+  // int(T * factor / E), in this order: 2000 * 1.2 / 96 is 25, but 2000 / 96 * 1.2 is slightly less.
   moe = {.n_experts = 96, .top_k = 2, .routing = MoeRouting::top2_gshard, .capacity_factor = 1.2};
   EXPECT_EQ(expert_slots(moe, 2000), 28);
   moe.capacity_factor = 1.4;
@@ -21,7 +21,7 @@ TEST(ExpertSlots, OfGshardAreOverTheShareOfTokensInFours) {
 }
 
 // Mixtral as MaxText and torchprime run it: int(ceil(8192 * 2 / 8) * 1.25) = 2560.
-TEST(ExpertSlots, OfTopKAreOverTheShareOfChoices) {
+TEST(ExpertSlots, TopKTakesTheShareOfChoices) {
   MoeSpec moe{.n_experts = 8, .top_k = 2, .capacity_factor = 1.25};
   EXPECT_EQ(expert_slots(moe, 8192), 2560);
   EXPECT_EQ(expert_slots(moe, 9), 3);  // int(ceil(18 / 8) * 1.25)
@@ -40,7 +40,7 @@ RunSpec run_of(std::int64_t ep) {
   return run;
 }
 
-TEST(ExpertRows, AreAllChoicesWhereOneRankHasAllExperts) {
+TEST(ExpertRows, AreAllChoicesIfOneRankHasAllExperts) {
   EXPECT_EQ(expert_rows(run_of(1)), 600);
 }
 

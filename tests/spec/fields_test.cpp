@@ -1,4 +1,4 @@
-// A struct's one field list: reading, its errors, writing.
+// The field list of a struct: reading, its errors, writing.
 #include "workloads/spec/fields.h"
 
 #include <gmock/gmock.h>
@@ -66,7 +66,7 @@ Sample read(const std::string& text, Missing missing = Missing::takes_default) {
   return fields_from_json<Sample>(Json::parse(text), missing);
 }
 
-// "pointer: message" of the SpecError that reading ends with.
+// "pointer: message" of the SpecError with which reading ends.
 std::string mistake_of_fields(const std::string& text, Missing missing = Missing::takes_default) {
   try {
     read(text, missing);
@@ -83,7 +83,7 @@ TEST(Fields, AnAbsentKeyTakesItsDefault) {
   EXPECT_EQ(sample.inner.size, 1);
 }
 
-TEST(Fields, WhatIsWrittenIsReadBackEqual) {
+TEST(Fields, AreReadBackAsWritten) {
   Sample sample;
   sample.name = "quote \" and \xc3\xa9";
   sample.count = 42;
@@ -119,7 +119,7 @@ TEST(Fields, AnUnknownKeyIsAnErrorWithASuggestion) {
   EXPECT_EQ(mistake_of_fields(R"({"name": "a", "a/b~": 1})").substr(0, 8), "/a~1b~0:");
 }
 
-TEST(Fields, AWrongTypeNamesTheValueAndWhatIsWanted) {
+TEST(Fields, AWrongTypeNamesTheValueAndTheExpectedType) {
   EXPECT_EQ(mistake_of_fields(R"({"name": 7})"), "/name: 'name' is 7, it must be text");
   EXPECT_EQ(mistake_of_fields(R"({"name": "a", "count": "ten"})"),
             "/count: 'count' is \"ten\", it must be a whole number");
@@ -142,7 +142,7 @@ TEST(Fields, ANumberOutOfRangeNamesTheRange) {
 
 TEST(Fields, AnUnknownWordOfAnEnumerationListsTheWords) {
   EXPECT_EQ(mistake_of_fields(R"({"name": "a", "colour": "rde"})"),
-            "/colour: 'colour' is 'rde', which it does not know (did you mean 'red'?)");
+            "/colour: 'colour' is 'rde', which is not one of its values (did you mean 'red'?)");
   EXPECT_THAT(mistake_of_fields(R"({"name": "a", "colour": "mauve"})"), HasSubstr("one of: red, dark_blue"));
 }
 
@@ -168,7 +168,7 @@ TEST(Fields, OnlyANumberWithoutBoundsMayBeNotFinite) {
   EXPECT_THAT(mistake_of_fields(R"({"name": "a", "loss": "infinity"})"), HasSubstr("a number"));
 }
 
-// A format as it was first written, and as it is after two fields and a group were added.
+// A format as first written, and after two fields and a group were added.
 struct Engine {
   std::int64_t cylinders = 4;
   template <class Self, class F>
@@ -213,7 +213,7 @@ std::string rewritten(const std::string& text) {
   return fields_to_json(fields_from_json<T>(Json::parse(text), Missing::is_error)).dump();
 }
 
-TEST(AddedField, LeavesWhatWasWrittenBeforeItReadableAndItsBytesUnchanged) {
+TEST(AddedField, LeavesOlderFilesReadableAndTheirBytesUnchanged) {
   const auto before = fields_to_json(Engine{8}).dump();
   const auto read_now = fields_from_json<NewEngine>(Json::parse(before), Missing::is_error);
   EXPECT_EQ(read_now.cylinders, 8);
@@ -223,7 +223,7 @@ TEST(AddedField, LeavesWhatWasWrittenBeforeItReadableAndItsBytesUnchanged) {
   EXPECT_EQ(fields_to_json(read_now).dump(), before);
 }
 
-TEST(AddedField, IsWrittenWhereItIsNotAtItsDefault) {
+TEST(AddedField, IsWrittenUnlessItIsAtItsDefault) {
   NewEngine engine;
   engine.fuel = "diesel";
   engine.turbo.stages = 2;
@@ -235,7 +235,7 @@ TEST(AddedField, IsWrittenWhereItIsNotAtItsDefault) {
             R"({"cylinders":4,"fuel":"diesel","turbo":{"pressure_bar":-0.0,"stages":2}})");
 }
 
-TEST(AddedField, AtItsDefaultByTheKeyIsTheSameAsWithoutTheKey) {
+TEST(AddedField, AtItsDefaultEqualsAnAbsentKey) {
   EXPECT_EQ(rewritten<NewEngine>(R"({"cylinders":4,"litres":1.6,"turbo":{"stages":0}})"), R"({"cylinders":4})");
 }
 
@@ -244,7 +244,7 @@ TEST(AddedField, IsWrittenWhenTheWholeIsWanted) {
             R"({"cylinders":4,"fuel":"petrol","litres":1.6,"turbo":{"pressure_bar":0.0,"stages":0}})");
 }
 
-TEST(AddedField, IsStillCheckedAndTheOthersMayStillNotBeAbsent) {
+TEST(AddedField, IsCheckedAndOtherFieldsMayNotBeAbsent) {
   const auto mistake = [](const std::string& text) -> std::string {
     try {
       return rewritten<NewEngine>(text);
@@ -258,8 +258,8 @@ TEST(AddedField, IsStillCheckedAndTheOthersMayStillNotBeAbsent) {
   EXPECT_THAT(mistake(R"({"cylinders":4,"litres":99})"), HasSubstr("/litres: 'litres' is 99"));
 }
 
-// Otherwise a change of the outer struct's default would change what an old file means.
-TEST(AddedField, HasTheDefaultOfItsOwnStructWhereverThatStructIs) {
+// Otherwise a change of the outer struct's default would change the meaning of old files.
+TEST(AddedField, HasTheDefaultOfItsStructWhereverThatIsUsed) {
   Car car;
   car.spares.resize(2);
   car.spares[1].litres = 2.5;
@@ -286,7 +286,7 @@ TEST(Suggestion, OrdersAListByHowNearEachIs) {
   EXPECT_EQ(nearest_first(std::string(1000, 'x'), words), words);
 }
 
-// Containers that are added are compared with their default entry by entry.
+// Added containers are compared with their default entry by entry.
 struct Crate {
   std::vector<std::int64_t> weights{1, 2};
   std::map<std::string, double> prices{{"apple", 0.0}};
@@ -300,7 +300,7 @@ struct Crate {
   }
 };
 
-TEST(AddedField, ThatIsAContainerIsOmittedOnlyWhereEveryEntryIsAtItsDefault) {
+TEST(AddedField, AContainerIsOmittedOnlyIfEveryEntryIsAtItsDefault) {
   EXPECT_EQ(fields_to_json(Crate{}).dump(), "{}");
   const auto read_now = fields_from_json<Crate>(Json::object(), Missing::is_error);
   EXPECT_EQ(read_now.weights, (std::vector<std::int64_t>{1, 2}));
@@ -313,7 +313,7 @@ TEST(AddedField, ThatIsAContainerIsOmittedOnlyWhereEveryEntryIsAtItsDefault) {
   EXPECT_EQ(fields_to_json(Crate{.prices = {{"pear", 0.0}}}).dump(), R"({"prices":{"pear":0.0}})");
 }
 
-TEST(Fields, OutOfRangeAreToldInTheTypeThatTheyHave) {
+TEST(Fields, OutOfRangeErrorsUseTheTypeOfTheField) {
   EXPECT_EQ(mistake_of_fields(R"({"name": "a", "count": 101})"),
             "/count: 'count' is 101, it must be at least 0 and at most 100");
   EXPECT_EQ(mistake_of_fields(R"({"name": "a", "rate": 1.5})"),
@@ -322,7 +322,7 @@ TEST(Fields, OutOfRangeAreToldInTheTypeThatTheyHave) {
             "/rate: 'rate' is 2, it must be at least 0.0 and at most 1.0");
 }
 
-// "pointer: message" of the SpecError that reading one member ends with.
+// "pointer: message" of the SpecError with which reading one member ends.
 std::string mistake_of_member(const std::string& name, const std::string& json) {
   Sample sample;
   try {
@@ -362,7 +362,7 @@ struct Limit {
   }
 };
 
-TEST(Fields, ThatMayHaveNoValueAreNullThen) {
+TEST(Fields, OptionalOnesWithoutValueAreNull) {
   EXPECT_EQ(json_line(fields_to_json(Limit{})), R"({"colour":null,"ratio":null})");
   const auto one = fields_from_json<Limit>(parse_json(R"({"colour":"dark_blue","ratio":1.5})"), Missing::is_error);
   EXPECT_EQ(one.colour, Colour::dark_blue);

@@ -14,7 +14,7 @@ StepRecord step_of(std::int64_t rank, std::int64_t step, double loss, double gra
   return {.rank = rank, .step = step, .loss = loss, .grad_norm = grad_norm};
 }
 
-TEST(Finiteness, SaysNothingOfARunWhoseNumbersAreFinite) {
+TEST(Finiteness, IsSilentIfAllNumbersAreFinite) {
   Finiteness found;
   found.look_at(step_of(0, 0, 5.5, 0));
   found.look_at(step_of(0, 1, -1e308, 1e308));
@@ -40,7 +40,7 @@ TEST(Finiteness, TakesTheFirstStepOverAllRanks) {
   EXPECT_EQ(found.text(), "the loss became infinite at step 3");
 }
 
-TEST(Finiteness, DoesNotCallARunDivergedForItsGradientsAlone) {
+TEST(Finiteness, GradientsAloneDoNotMakeARunDiverged) {
   Finiteness found;
   found.look_at(step_of(0, 0, 5, kNotANumber));
   EXPECT_FALSE(found.diverged());

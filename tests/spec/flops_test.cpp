@@ -27,7 +27,7 @@ TEST(FlopsPerToken, FollowsEachDefinition) {
   EXPECT_EQ(flops_per_token(FlopDefinition::llm_foundry, hand_model(), 10), 6 * 224 + 12 * 1 * 4 * 10);
 }
 
-// llm-foundry builds its model for the length it times: 13 tokens more are 13 more rows of 4.
+// llm-foundry builds its model for the measured length: 13 more tokens are 13 more rows of 4.
 TEST(FlopsPerToken, LlmFoundryCountsAPositionTableOfTheSequencesLength) {
   auto model = hand_model();
   model.position.kind = PositionKind::learned;
@@ -37,8 +37,8 @@ TEST(FlopsPerToken, LlmFoundryCountsAPositionTableOfTheSequencesLength) {
 }
 
 // Rank 2 in four linear layers of attention, 4 and 6 wide, and three of the feed-forward block, 4 and 5 wide: 4 * 20 +
-// 3 * 18 = 134 elements, which cost 6 each; the model's own weights cost 4.
-TEST(FlopsPerToken, OfAdaptersAreSixAndOfFrozenWeightsFour) {
+// 3 * 18 = 134 elements, which count 6 each; the model's own weights count 4.
+TEST(FlopsPerToken, AreSixForAdaptersAndFourForFrozenWeights) {
   LoraSpec lora{.rank = 2};
   const auto of = [&](FlopDefinition definition) { return flops_per_token(definition, hand_model(), 10, lora); };
   EXPECT_EQ(of(FlopDefinition::causal), 4 * 184 + 6 * 134 + 6 * 60);
@@ -51,9 +51,9 @@ TEST(FlopsPerToken, OfAdaptersAreSixAndOfFrozenWeightsFour) {
   EXPECT_EQ(of(FlopDefinition::causal), 4 * 184 + 6 * 54 + 6 * 60);
 }
 
-// Of LLaMA-2 7B with rank 32 everywhere, which Pax prints 63.2 sequences of 4096 tokens a second for on 16 H100: 4 * Nm
-// + 6 * 79953920 + 6*L*h*e*T come to 49.29 % of 989 TFLOP/s.
-TEST(FlopsPerToken, OfPaxsAdaptersComeToTheFigureOfItsRow) {
+// LLaMA-2 7B with rank 32 everywhere, for which Pax prints 63.2 sequences of 4096 tokens a second on 16 H100: 4 * Nm +
+// 6 * 79953920 + 6*L*h*e*T give 49.29 % of 989 TFLOP/s.
+TEST(FlopsPerToken, GiveTheFigureOfPaxsRowForItsAdapters) {
   auto model = hand_model();
   model.layers = 32;
   model.d_model = 4096;

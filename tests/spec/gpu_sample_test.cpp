@@ -16,7 +16,7 @@ std::vector<GpuSample> calm_run() {
           {.step = 1, .temperature_celsius = 64, .throttled_by_power_cap = true, .ecc_errors = 2, .processes = 1}};
 }
 
-TEST(GpuTrouble, APowerCapAloneIsNone) {
+TEST(GpuTrouble, APowerCapAloneIsNotTrouble) {
   EXPECT_EQ(gpu_trouble(calm_run()), std::nullopt);
   EXPECT_EQ(gpu_trouble({}), std::nullopt);
 }
@@ -40,7 +40,7 @@ TEST(GpuTrouble, NamesEveryKind) {
   EXPECT_THAT(trouble, Not(HasSubstr("heat")));
 }
 
-// Errors from before the run are no news, and two ranks' counters are not one series.
+// Errors from before the run do not count, and two ranks' counters are not one series.
 TEST(GpuTrouble, ComparesMemoryErrorsWithinARank) {
   EXPECT_EQ(gpu_trouble({{.rank = 0, .ecc_errors = 1}, {.rank = 1, .ecc_errors = 7}}), std::nullopt);
   EXPECT_EQ(gpu_trouble({{.rank = 0, .ecc_errors = -1}, {.rank = 0, .ecc_errors = 7}}), std::nullopt);

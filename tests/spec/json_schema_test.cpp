@@ -1,4 +1,5 @@
-// A field list as a JSON Schema, held to what is written here; tests/harness holds those of the files to their readers.
+// A field list as a JSON Schema, compared with the text here; tests/harness compares the files' schemas with their
+// readers.
 #include "workloads/spec/json_schema.h"
 
 #include <gtest/gtest.h>
@@ -62,7 +63,7 @@ Json property(const std::string& name) {
   return schema;
 }
 
-TEST(JsonSchema, OfATypeHasEveryFieldWithItsHelpAndTakesNoOtherKey) {
+TEST(JsonSchema, HasEveryFieldWithItsHelpAndRefusesOtherKeys) {
   const auto schema = fields_schema<Table>();
   EXPECT_EQ(schema.at("type"), "object");
   EXPECT_EQ(schema.at("additionalProperties"), false);
@@ -71,7 +72,7 @@ TEST(JsonSchema, OfATypeHasEveryFieldWithItsHelpAndTakesNoOtherKey) {
   EXPECT_EQ(schema.at("properties").at("leg").at("description"), "the first");
 }
 
-TEST(JsonSchema, RequiresWhatIsNotOmittedAtItsDefaultAndSaysTheDefaultOfTheRest) {
+TEST(JsonSchema, RequiresFieldsWithoutDefaultAndStatesTheOtherDefaults) {
   const auto schema = fields_schema<Table>();
   EXPECT_EQ(schema.at("required"),
             Json({"name", "seats", "slope", "loss", "weight_kg", "more_legs", "screws", "varnish"}));
@@ -88,7 +89,7 @@ TEST(JsonSchema, NumbersHaveTheBoundsOfTheirFields) {
   EXPECT_EQ(property("leg").at("properties").at("length_mm"), leg);
 }
 
-TEST(JsonSchema, WhatMayDivergeTakesTheWordsForNoNumber) {
+TEST(JsonSchema, NumbersThatMayDivergeAcceptTheWords) {
   const Json words{{"enum", {nullptr, "NaN", "Infinity", "-Infinity"}}};
   EXPECT_EQ(property("loss").at("anyOf"), Json::array({{{"type", "number"}}, words}));
 }
@@ -97,7 +98,7 @@ TEST(JsonSchema, AnEnumerationIsItsNames) {
   EXPECT_EQ(property("shade"), Json({{"enum", {"light", "dark"}}, {"default", "light"}}));
 }
 
-TEST(JsonSchema, EntriesOfListsAndMappingsAreDescribedAsMembersAre) {
+TEST(JsonSchema, DescribesEntriesOfListsAndMappingsLikeMembers) {
   EXPECT_EQ(property("name"), Json({{"type", "string"}}));
   EXPECT_EQ(property("more_legs"), Json({{"type", "array"}, {"items", fields_schema<Leg>()}}));
   const Json entry{{"type", "integer"}, {"minimum", 0}, {"maximum", 99}};

@@ -29,7 +29,7 @@ TEST(MetricCatalog, PutsTheUnitIntoTheName) {
   }
 }
 
-TEST(MetricCatalog, SaysOfEveryMetricWhyARunMayHaveNone) {
+TEST(MetricCatalog, ExplainsWhyARunMayLackEachMetric) {
   for (const auto& metric : kMetricCatalog) EXPECT_FALSE(why_absent(metric.tag).empty()) << metric.tag;
   for (const auto& [tag, why] : kAbsences) EXPECT_TRUE(find_metric(tag)) << tag;
   EXPECT_NE(why_absent("mfu_fraction"), why_absent("step_time_s"));

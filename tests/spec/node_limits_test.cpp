@@ -1,4 +1,4 @@
-// What control groups allow, in made-up trees of /proc and /sys.
+// The limits of control groups, in made-up trees of /proc and /sys.
 #include "workloads/spec/node_limits.h"
 
 #include <gtest/gtest.h>
@@ -57,7 +57,7 @@ TEST_F(NodeLimits, TheQuotaIsAbsentWithoutControlGroups) {
   EXPECT_EQ(cgroup_cpu_quota(root_), std::nullopt);
 }
 
-TEST_F(NodeLimits, CoresAreThoseOfTheAffinityThatTheQuotaLeavesWhole) {
+TEST_F(NodeLimits, CoresAreLimitedByAffinityAndWholeCoresOfTheQuota) {
   EXPECT_EQ(cores_within_quota(8, root_), 8);
   EXPECT_EQ(cores_within_quota(0, root_), 1);
   write("proc/self/cgroup", "0::/\n");

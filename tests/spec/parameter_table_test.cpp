@@ -40,13 +40,13 @@ ModelSpec llama2_7b() {
   return model;
 }
 
-// The totals that OpenAI's and Meta's releases add up to.
+// The totals of OpenAI's and Meta's releases.
 TEST(ParameterTable, AddsUpToTheReleasedModels) {
   EXPECT_EQ(count_parameters(gpt2_124m()).total, 124'439'808);
   EXPECT_EQ(count_parameters(llama2_7b()).total, 6'738'415'616);
 }
 
-// Every weight but embedding lookup, norms, biases and positions multiplies a token once.
+// Every weight except embedding lookup, norms, biases and positions multiplies a token once.
 TEST(ParameterTable, CountsTheWeightsThatMultiplyAToken) {
   // 12 layers x (4 x 768^2 + 2 x 768 x 3072) + tied unembedding 50257 x 768
   EXPECT_EQ(count_parameters(gpt2_124m()).matmul_active, 12 * (4 * 768 * 768 + 2 * 768 * 3072) + 50257LL * 768);
@@ -54,7 +54,7 @@ TEST(ParameterTable, CountsTheWeightsThatMultiplyAToken) {
   EXPECT_EQ(count_parameters(llama2_7b()).matmul_active, 32LL * (4 * 4096 * 4096 + 3 * 4096 * 11008) + 32000LL * 4096);
 }
 
-TEST(ParameterTable, CountsOfExpertsOnlyTheChosenAndTheRouter) {
+TEST(ParameterTable, CountsOnlyTheChosenExpertsAndTheRouter) {
   auto model = llama2_7b();
   const auto dense = count_parameters(model);
   model.moe.n_experts = 8;
@@ -130,8 +130,8 @@ TEST(ParameterTable, ANormOfHeadsHasOneWeightForAllHeadsOfALayer) {
   EXPECT_EQ(count_parameters(model).matmul_active, without.matmul_active);
 }
 
-// Of 32 layers, d_model and both projections 4096 wide: two more norms of each.
-TEST(ParameterTable, CountsTheNormsOfBlocksThatTheEngineHasNot) {
+// 32 layers, d_model and both projections 4096 wide: two more norms in each layer.
+TEST(ParameterTable, CountsTheNormsOfBlocksThatTheEngineLacks) {
   auto model = llama2_7b();
   const auto total = count_parameters(model).total;
   model.needs = {MissingBlock::norms_after, MissingBlock::soft_caps};
@@ -143,8 +143,8 @@ TEST(ParameterTable, CountsTheNormsOfBlocksThatTheEngineHasNot) {
   EXPECT_EQ(count_parameters(model).total, total + 32 * 2 * 4096);
 }
 
-// Rank 32 in every linear layer of LLaMA-2 7B: 32 layers x 32 x (4 x (4096 + 4096) + 3 x (4096 + 11008)), what Pax's
-// table of LoRA runs on it trains (workloads/published/pax.yaml).
+// Rank 32 in every linear layer of LLaMA-2 7B: 32 layers x 32 x (4 x (4096 + 4096) + 3 x (4096 + 11008)), as in the
+// LoRA runs of Pax's table (workloads/published/pax.yaml).
 TEST(ParameterTable, CountsTheAdaptersOfPaxsTable) {
   EXPECT_EQ(count_adapters(llama2_7b(), {.rank = 32}), 79'953'920);
   EXPECT_EQ(count_adapters(llama2_7b(), {.rank = 32, .targets = LoraTargets::attention}), 32 * 32 * 4 * 8192);
@@ -152,7 +152,7 @@ TEST(ParameterTable, CountsTheAdaptersOfPaxsTable) {
   EXPECT_EQ(count_adapters(llama2_7b(), {}), 0);
 }
 
-// A product of a divided output has an adapter whose b is divided, one of a divided input one whose a is.
+// If a product's output is divided, its adapter's b is; if its input is divided, a is.
 TEST(ParameterTable, AdaptersAreDividedAsTheirProducts) {
   auto model = llama2_7b();
   model.n_kv_heads = 8;
@@ -172,7 +172,7 @@ TEST(ParameterTable, AdaptersAreDividedAsTheirProducts) {
   EXPECT_EQ(dims.at("layers.1.lora.down.b"), "d_model rank");
   EXPECT_EQ(shapes.at("layers.1.lora.key.b"), (std::vector<std::int64_t>{1024, 3}));
   EXPECT_EQ(shapes.at("layers.1.lora.down.a"), (std::vector<std::int64_t>{3, 11008}));
-  // The other layer's feed-forward block is of experts, and its router has no adapter.
+  // The other layer's feed-forward block has experts, and its router has no adapter.
   EXPECT_EQ(layer_adapters(model, {.rank = 3}, 0).size(), 8U);
   EXPECT_EQ(count_adapters(model, {.rank = 3, .targets = LoraTargets::mlp}), 16 * 3 * 3 * 15104);
   EXPECT_TRUE(layer_adapters(model, {}, 0).empty());

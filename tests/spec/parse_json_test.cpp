@@ -31,12 +31,12 @@ TEST(ParseJson, GivesTheLibrarysTree) {
   }
 }
 
-TEST(ParseJson, RefusesWhatFollowsAValue) {
+TEST(ParseJson, RefusesTextBehindAValue) {
   EXPECT_THAT(complaint_about("{} {}"), HasSubstr("not JSON: parse error at line 1, column 4"));
   EXPECT_THAT(complaint_about("[1,"), HasSubstr("not JSON: parse error at line 1, column 4"));
 }
 
-// In time that grows with the square of their number these would take minutes.
+// With time proportional to the square of their number, these would take minutes.
 TEST(ParseJson, ReadsManyObjects) {
   std::string text = "[{}";
   constexpr int kObjects = 200'000;
@@ -44,7 +44,7 @@ TEST(ParseJson, ReadsManyObjects) {
   EXPECT_EQ(parse_json(text + "]").size(), static_cast<std::size_t>(kObjects));
 }
 
-TEST(ParseJson, RefusesMoreValuesThanMemoryIsFor) {
+TEST(ParseJson, RefusesTooManyValues) {
   std::string text = "[0";
   for (std::int64_t i = 0; i < kJsonMaxValues; ++i) text += ",0";
   EXPECT_THAT(complaint_about(text + "]"), HasSubstr("more than 2000000 values"));

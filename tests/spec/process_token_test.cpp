@@ -28,8 +28,8 @@ std::string token_of_another_process() {
   return size < 0 ? "nothing read" : std::string(text.data(), static_cast<std::size_t>(size));
 }
 
-// One test, because only a process that has not drawn its token yet hands none on to its children. Of four tokens of 40
-// bits two are equal once in 2e11 runs.
+// One test, because a process that has already drawn its token passes it on to its children. Two of four tokens of 40
+// bits are equal once in 2e11 runs.
 TEST(ProcessToken, DiffersBetweenProcessesAndStaysWithinOne) {
   std::set<std::string> tokens;
   for (int i = 0; i < 3; ++i) tokens.insert(token_of_another_process());

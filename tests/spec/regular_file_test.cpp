@@ -30,7 +30,7 @@ class RegularFiles : public testing::Test {
     std::ofstream(folder_ / name) << text;
     return folder_ / name;
   }
-  // Everything a name can stand for that is no regular file.
+  // All kinds of files that are not regular ones.
   std::vector<fs::path> odd_things() {
     const auto pipe = folder_ / "pipe";
     EXPECT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
@@ -66,16 +66,16 @@ TEST_F(RegularFiles, AreReadWholeAndThroughLinks) {
   EXPECT_EQ(read_regular_file(write("empty", ""), 100), "");
 }
 
-TEST_F(RegularFiles, OneThatIsNotThereIsNothing) {
+TEST_F(RegularFiles, AMissingOneGivesNothing) {
   EXPECT_EQ(read_regular_file(folder_ / "a", 100), std::nullopt);
   fs::create_symlink("nowhere", folder_ / "dangling");
   EXPECT_EQ(read_regular_file(folder_ / "dangling", 100), std::nullopt);
 }
 
-// Each of these would keep a reader waiting, fill its memory, or give it nonsense.
+// Each of these would block a reader, fill its memory, or give it nonsense.
 TEST_F(RegularFiles, AnythingElseIsRefusedWithoutWaiting) {
   for (const auto& path : odd_things()) EXPECT_THAT(error_of(path), HasSubstr(path.string())) << path;
-  EXPECT_THAT(error_of(folder_ / "pipe"), HasSubstr("is a pipe, and a regular file is needed: remove it"));
+  EXPECT_THAT(error_of(folder_ / "pipe"), HasSubstr("is a pipe, but a regular file is needed: remove it"));
   EXPECT_THAT(error_of(folder_ / "socket"), HasSubstr("is a socket"));
   EXPECT_THAT(error_of(folder_ / "folder"), HasSubstr("is a folder"));
   EXPECT_THAT(error_of(folder_ / "endless"), HasSubstr("is a device"));
@@ -87,14 +87,14 @@ TEST_F(RegularFiles, AreReadUpToASize) {
   EXPECT_THAT(error_of(file, 7), AllOf(HasSubstr("holds 8 bytes or more"), HasSubstr("at most 7 are read")));
 }
 
-// Of the size alone, so that nothing of it is read.
+// Refused by its size, before any of it is read.
 TEST_F(RegularFiles, AHugeOneIsRefusedAtOnce) {
   const auto file = write("huge", "");
   fs::resize_file(file, std::uintmax_t{1} << 40);  // sparse
   EXPECT_THAT(error_of(file, kLargestRecordsBytes), HasSubstr("holds 1099511627776 bytes or more"));
 }
 
-TEST_F(RegularFiles, GiveAnyStretch) {
+TEST_F(RegularFiles, CanBeReadFromAnyOffset) {
   const auto file = RegularFile::open(write("a", "0123456789"));
   ASSERT_TRUE(file.has_value());
   EXPECT_EQ(file->bytes(), 10);
@@ -122,7 +122,7 @@ TEST_F(RegularFiles, APipeOrFolderIsNotWrittenTo) {
   for (const char* name : {"pipe", "folder", "link_to_pipe", "socket"}) {
     EXPECT_THROW(open_regular_for_writing(folder_ / name, O_CREAT | O_TRUNC), FileError) << name;
   }
-  // A pipe that somebody reads could be opened; it is no file all the same.
+  // A pipe with a reader could be opened, but it is still not a regular file.
   const int reader = ::open((folder_ / "pipe").c_str(), O_RDONLY | O_NONBLOCK);
   EXPECT_THROW(open_regular_for_writing(folder_ / "pipe", O_CREAT), FileError);
   ::close(reader);

@@ -30,7 +30,7 @@ std::set<std::string> kept_names(const RematPlan& plan) {
 
 using Names = std::set<std::string>;
 
-// As in MaxText's configs/base.yml, each with the layer's input, and of experts what holds for dense blocks.
+// As in MaxText's configs/base.yml, each with the layer's input, and for experts what holds for dense blocks.
 TEST(RematPolicy, KeepsTheNamesOfMaxTextsPolicies) {
   EXPECT_EQ(kept_names(plan("full")), (Names{"layer_input"}));
   EXPECT_EQ(kept_names(plan("minimal")),
@@ -71,7 +71,7 @@ TEST(RematPolicy, CustomStartsFromFull) {
   EXPECT_EQ(kept_names(apart), (Names{"layer_input", "mlpwi_0"}));
 }
 
-TEST(RematPolicy, OneBufferCanHoldWhatIsPlacedAlike) {
+TEST(RematPolicy, OneBufferCanHoldValuesWithTheSamePlace) {
   const auto custom = plan("custom", {{"key_proj", SavePlace::device}, {"mlpwi_0", SavePlace::offload}});
   EXPECT_FALSE(custom.places_alike({Saved::query_proj, Saved::key_proj, Saved::value_proj}));
   EXPECT_TRUE(custom.places_alike({Saved::query_proj, Saved::value_proj}));

@@ -55,8 +55,8 @@ TEST(RunJson, CanonicalTextIsReadBackEqual) {
   EXPECT_EQ(canonical_json(parse_run_json(canonical)), canonical);
 }
 
-// So that the id of a run without it is what it was.
-TEST(RunJson, SaysNothingOfDropoutWhereNothingIsDropped) {
+// So that the id of a run without dropout stays the same.
+TEST(RunJson, OmitsDropoutIfThereIsNone) {
   auto run = golden_run();
   EXPECT_EQ(canonical_json(run).find("dropout"), std::string::npos);
   run.dropout.residual = 0.25;
@@ -69,7 +69,7 @@ TEST(RunJson, SaysNothingOfDropoutWhereNothingIsDropped) {
   EXPECT_THAT(changed([](auto& other) { other["dropout"] = {{"attention", 0.1}}; }), HasSubstr("/dropout"));
 }
 
-TEST(RunJson, SaysOfAdaptersWhetherTheyAreMergedWhereTheyAre) {
+TEST(RunJson, StatesThatAdaptersAreMergedOnlyIfTheyAre) {
   auto run = golden_run();
   run.task = Task::lora;
   run.lora.rank = 8;
@@ -130,7 +130,7 @@ TEST(RunJson, DifferenceNamesTheFieldsThatDiffer) {
   EXPECT_EQ(found[1].right, "0.001");
 }
 
-// Whatever the bytes, the outcome is a run or a SpecError.
+// For any bytes, the outcome is a run or a SpecError.
 TEST(RunJson, EndsInARunOrASpecErrorForMutatedFiles) {
   const std::string seed = golden()["run"].dump(1);
   const std::string alphabet = "{}[]:,\"\\0123456789eE.-+ntfa \n";

@@ -1,4 +1,4 @@
-// The lines of a trace file: what is written is read again, and what cannot be is said.
+// The lines of a trace file: written lines are read back, and impossible ones are reported.
 #include "workloads/spec/trace_record.h"
 
 #include <gmock/gmock.h>
@@ -37,13 +37,13 @@ TEST(TraceRecord, AnEventIsReadAsItWasWritten) {
   EXPECT_EQ(std::get<TraceEvent>(read).start_ns, 1'000'000'000'001);
 }
 
-TEST(TraceRecord, TheLastLineIsToldFromAnEvent) {
+TEST(TraceRecord, TheLastLineIsDistinguishedFromEvents) {
   const auto read = parse_trace_line(to_json_line(TraceEnd{.rank = 3, .steps = 2, .events = 10, .dropped_records = 4}));
   ASSERT_TRUE(std::holds_alternative<TraceEnd>(read));
   EXPECT_EQ(std::get<TraceEnd>(read).dropped_records, 4);
 }
 
-TEST(TraceRecord, WhatCannotBeIsRefused) {
+TEST(TraceRecord, ImpossibleLinesAreRefused) {
   auto backwards = example();
   backwards.end_ns = backwards.start_ns - 1;
   EXPECT_THROW(parse_trace_line(to_json_line(backwards)), SpecError);
@@ -60,7 +60,7 @@ TEST(TraceRecord, WhatCannotBeIsRefused) {
   }
 }
 
-// A name stands for one value: a reader looks the value up by it.
+// Each name stands for one value: readers look the value up by it.
 template <class E>
 void expect_distinct_names() {
   for (const auto& [value, name] : EnumNames<E>::kNames) EXPECT_EQ(enum_value<E>(name), value) << name;

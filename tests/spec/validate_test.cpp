@@ -43,11 +43,11 @@ std::string mistake(const std::function<void(RunSpec&)>& change) {
   return "no error";
 }
 
-TEST(Validate, TakesASoundRun) {
+TEST(Validate, AcceptsAValidRun) {
   EXPECT_EQ(mistake([](RunSpec&) {}), "no error");
 }
 
-TEST(Validate, LogitsInF32AreOfBf16) {
+TEST(Validate, LogitsInF32NeedBf16) {
   const auto with = [](Precision precision) {
     return mistake([=](RunSpec& r) {
       r.precision = precision;
@@ -59,7 +59,7 @@ TEST(Validate, LogitsInF32AreOfBf16) {
   EXPECT_THAT(with(Precision::tf32), StartsWith("/logits: "));
 }
 
-TEST(Validate, ScalesAreOfFp8) {
+TEST(Validate, ScalesNeedFp8) {
   const auto with = [](Precision precision, Fp8Scaling scaling, std::int64_t history, Task task = Task::pretrain) {
     return mistake([=](RunSpec& r) {
       r.precision = precision;
@@ -75,11 +75,11 @@ TEST(Validate, ScalesAreOfFp8) {
               StartsWith("/fp8_amax_history: fp8_scaling: current has no history"));
   EXPECT_THAT(
       with(Precision::bf16, Fp8Scaling::current, 16),
-      StartsWith("/fp8_scaling: fp8_scaling and fp8_amax_history are of precision: fp8, found precision: bf16"));
+      StartsWith("/fp8_scaling: fp8_scaling and fp8_amax_history are for precision: fp8, found precision: bf16"));
   EXPECT_THAT(with(Precision::fp32, Fp8Scaling::delayed, 8), StartsWith("/fp8_amax_history: "));
 }
 
-TEST(Validate, WhatRoundsToBf16MayBeSaidOfFp8) {
+TEST(Validate, RoundingToBf16IsAlsoForFp8) {
   EXPECT_EQ(mistake([](RunSpec& r) {
               r.precision = Precision::fp8;
               r.rounding = Rounding::stochastic;
@@ -93,7 +93,7 @@ TEST(Validate, WhatRoundsToBf16MayBeSaidOfFp8) {
             "no error");
 }
 
-TEST(Validate, AnAttentionKernelIsOfFlashAttentionOnAGpu) {
+TEST(Validate, AnAttentionKernelNeedsFlashAttentionOnAGpu) {
   const auto with = [](AttentionChoice choice, Device device, AttentionKind kind) {
     return mistake([=](RunSpec& r) {
       r.attention_kernel = choice;
@@ -110,7 +110,7 @@ TEST(Validate, AnAttentionKernelIsOfFlashAttentionOnAGpu) {
   EXPECT_EQ(with(AttentionChoice::automatic, Device::cpu, AttentionKind::dot_product), "no error");
 }
 
-TEST(Unsupported, IsWhatCudnnDoesNotTakeWhereItIsAskedFor) {
+TEST(Unsupported, IncludesProblemsThatARequestedCudnnRefuses) {
   auto run = sound_run();
   run.device = Device::cuda;
   run.attention_kernel = AttentionChoice::cudnn;
@@ -124,7 +124,7 @@ TEST(Unsupported, IsWhatCudnnDoesNotTakeWhereItIsAskedFor) {
 }
 
 // Steps 0 to 9.
-TEST(Validate, AProfileIsAWindowOfTheTimedStepsBehindTheFirstThree) {
+TEST(Validate, AProfileIsAWindowOfTimedStepsAfterTheFirstThree) {
   const auto with = [](std::int64_t first, std::int64_t steps) {
     return mistake([=](RunSpec& r) { r.profile = {.first_step = first, .steps = steps}; });
   };
@@ -132,11 +132,11 @@ TEST(Validate, AProfileIsAWindowOfTheTimedStepsBehindTheFirstThree) {
   EXPECT_EQ(with(3, 7), "no error");
   EXPECT_EQ(with(9, 1), "no error");
   EXPECT_THAT(with(2, 1), StartsWith("/profile/first_step: profile.first_step is 2, it must be at least 3"));
-  EXPECT_THAT(with(3, 8), StartsWith("/profile/steps: the profile ends behind step 10, and the run has steps 0 to 9"));
+  EXPECT_THAT(with(3, 8), StartsWith("/profile/steps: the profile ends after step 10, but the run has steps 0 to 9"));
   EXPECT_THAT(with(4, 0), StartsWith("/profile/steps: "));
 }
 
-TEST(Validate, DropoutIsBelowOneAndOfRunsThatTrain) {
+TEST(Validate, DropoutIsBelowOneAndNeedsTraining) {
   const auto with = [](const DropoutSpec& dropout, Task task = Task::pretrain) {
     return mistake([=](RunSpec& r) {
       r.dropout = dropout;
@@ -144,12 +144,14 @@ TEST(Validate, DropoutIsBelowOneAndOfRunsThatTrain) {
     });
   };
   EXPECT_EQ(with({.input = 0.1, .layer_input = 0.5, .residual = 0.999}), "no error");
-  EXPECT_THAT(with({.input = 1}), StartsWith("/dropout/input: dropout.input: 1 would leave nothing"));
+  EXPECT_THAT(with({.input = 1}),
+              StartsWith("/dropout/input: dropout.input: a dropout rate of 1 would leave no element"));
   EXPECT_THAT(with({.layer_input = 1}), StartsWith("/dropout/layer_input: "));
   EXPECT_THAT(with({.residual = 1}), StartsWith("/dropout/residual: "));
   EXPECT_EQ(with({.residual = 0.1}, Task::sft), "no error");
   EXPECT_EQ(with({}, Task::eval), "no error");
-  EXPECT_THAT(with({.residual = 0.1}, Task::eval), StartsWith("/dropout: task: eval drops nothing"));
+  EXPECT_THAT(with({.residual = 0.1}, Task::eval),
+              StartsWith("/dropout: task: eval does not train, so it has no dropout"));
 }
 
 TEST(Validate, NamesTheFieldToChange) {
@@ -165,8 +167,9 @@ TEST(Validate, NamesTheFieldToChange) {
   EXPECT_THAT(mistake([](RunSpec& r) { r.remat = "fulll"; }), StartsWith("/remat: "));
   EXPECT_THAT(mistake([](RunSpec& r) { r.remat_custom["context"] = SavePlace::device; }),
               HasSubstr("need remat: custom"));
-  EXPECT_THAT(mistake([](RunSpec& r) { r.rounding = Rounding::stochastic; }),
-              StartsWith("/rounding: rounding: stochastic is of weights to bf16, found precision: fp32; use "));
+  EXPECT_THAT(
+      mistake([](RunSpec& r) { r.rounding = Rounding::stochastic; }),
+      StartsWith("/rounding: rounding: stochastic is for rounding weights to bf16, found precision: fp32; use "));
   EXPECT_EQ(mistake([](RunSpec& r) {
               r.rounding = Rounding::stochastic;
               r.precision = Precision::bf16;
@@ -187,7 +190,7 @@ TEST(Validate, NamesTheFieldToChange) {
   EXPECT_THAT(mistake([](RunSpec& r) { r.data.kind = DataKind::flat_tokens; }), StartsWith("/data/path: "));
 }
 
-TEST(Validate, FastAccumulationIsOfEightBitProductsOnAGpu) {
+TEST(Validate, FastAccumulationNeedsEightBitProductsOnAGpu) {
   for (const auto choice : {Fp8Accumulation::fast_forward, Fp8Accumulation::fast}) {
     const auto with = [choice](Precision precision, Device device) {
       return mistake([=](RunSpec& r) {
@@ -199,13 +202,13 @@ TEST(Validate, FastAccumulationIsOfEightBitProductsOnAGpu) {
     EXPECT_EQ(with(Precision::fp8, Device::cuda), "no error");
     EXPECT_THAT(with(Precision::bf16, Device::cuda),
                 testing::AllOf(StartsWith("/fp8_accumulation: fp8_accumulation: fast"),
-                               HasSubstr("of sums of 8-bit products, found precision: bf16; use ")));
+                               HasSubstr("for sums of 8-bit products, found precision: bf16; use ")));
     EXPECT_THAT(with(Precision::fp8, Device::cpu),
                 testing::AllOf(StartsWith("/fp8_accumulation: "), HasSubstr("found device: cpu, which adds in f32")));
   }
 }
 
-TEST(Validate, AnUpdateInTheBackwardPassWaitsForNothing) {
+TEST(Validate, AnUpdateInTheBackwardPassMustNotWait) {
   const auto with = [](auto change) {
     return mistake([&](RunSpec& r) {
       r.optimizer.in_backward = true;
@@ -218,7 +221,7 @@ TEST(Validate, AnUpdateInTheBackwardPassWaitsForNothing) {
   EXPECT_EQ(with([](RunSpec& r) { r.mesh.ici = {.fsdp = 2}; }), "no error");
   EXPECT_EQ(with([](RunSpec& r) { r.optimizer.clip_norm = 1; }),
             "/optimizer/in_backward: in_backward updates weights before the step's last gradient is known, found a "
-            "clip_norm, of all gradients; use clip_norm: 0 or in_backward: false");
+            "clip_norm, which needs all gradients; use clip_norm: 0 or in_backward: false");
   EXPECT_THAT(with([](RunSpec& r) { r.grad_accum = 2; }), HasSubstr("found 2 microbatches; use grad_accum: 1"));
   EXPECT_THAT(with([](RunSpec& r) { r.mesh.ici = {.dp = 2}; }), HasSubstr("found a mesh with other axes than fsdp"));
 }
@@ -244,7 +247,7 @@ TEST(Validate, FineTuningNeedsDataThatHasPrompts) {
               StartsWith("/data/path: instruction data needs"));
 }
 
-TEST(Validate, AnEvaluationNeedsPromptsAndNothingOfTraining) {
+TEST(Validate, AnEvaluationNeedsPromptsAndNoTrainingOptions) {
   const auto with = [](const std::function<void(RunSpec&)>& change) {
     return mistake([&](RunSpec& r) {
       r.task = Task::eval;
@@ -258,13 +261,14 @@ TEST(Validate, AnEvaluationNeedsPromptsAndNothingOfTraining) {
               StartsWith("/data/kind: task: eval needs data that has prompts, found data.kind: flat_tokens; use "));
   EXPECT_THAT(with([](RunSpec& r) { r.remat = "full"; }), StartsWith("/remat: task: eval has no backward pass"));
   EXPECT_THAT(with([](RunSpec& r) { r.precision = Precision::fp8; }),
-              StartsWith("/fp8_scaling: task: eval has no step before"));
+              StartsWith("/fp8_scaling: task: eval has no previous steps"));
   EXPECT_EQ(with([](RunSpec& r) {
               r.precision = Precision::fp8;
               r.fp8_scaling = Fp8Scaling::current;
             }),
             "no error");
-  EXPECT_THAT(with([](RunSpec& r) { r.evaluation.path = "other"; }), StartsWith("/evaluation/path: evaluation is of"));
+  EXPECT_THAT(with([](RunSpec& r) { r.evaluation.path = "other"; }),
+              StartsWith("/evaluation/path: evaluation is for runs that train"));
   EXPECT_EQ(mistake([](RunSpec& r) { r.evaluation.path = "other"; }), "no error");
   EXPECT_THAT(mistake([](RunSpec& r) { r.evaluation = {.path = "other", .split = "test"}; }),
               StartsWith("/evaluation/split: split is 'test'"));
@@ -294,13 +298,14 @@ TEST(Validate, AdaptersAreForTheirTaskAndNotForExperts) {
   EXPECT_THAT(lora({.rank = 8, .targets = LoraTargets::mlp}, with_experts), StartsWith("/lora/targets: "));
   EXPECT_EQ(lora({.rank = 8, .targets = LoraTargets::attention}, with_experts), "no error");
   EXPECT_THAT(lora({.rank = 8, .merge = true}), StartsWith("/lora/merge: lora.merge: true merges adapters for the "));
-  EXPECT_THAT(lora({.rank = 8, .merge = true}), HasSubstr("nothing reads the merged weights; set evaluation.path, or"));
+  EXPECT_THAT(lora({.rank = 8, .merge = true}),
+              HasSubstr("there is no evaluation to read the merged weights; set evaluation.path, or"));
   const auto evaluating = [](RunSpec& r) { r.evaluation.path = "set"; };
   EXPECT_EQ(lora({.rank = 8, .merge = true}, evaluating), "no error");
   EXPECT_THAT(lora({.merge = true}, evaluating), StartsWith("/lora/rank: "));
 }
 
-TEST(Validate, PackingIsOfTraining) {
+TEST(Validate, PackingNeedsTraining) {
   const auto packed = [](Task task, DataKind kind) {
     return mistake([=](RunSpec& r) {
       r.task = task;
@@ -315,7 +320,7 @@ TEST(Validate, PackingIsOfTraining) {
 }
 
 TEST(Validate, ALearnedPositionTableBoundsTheSequence) {
-  EXPECT_EQ(mistake([](RunSpec& r) { r.seq_len = 256; }), "no error");  // rotary positions have no end
+  EXPECT_EQ(mistake([](RunSpec& r) { r.seq_len = 256; }), "no error");  // rotary positions have no limit
   EXPECT_THAT(mistake([](RunSpec& r) {
                 r.model.position.kind = PositionKind::learned;
                 r.seq_len = 256;
@@ -367,7 +372,7 @@ TEST(Validate, ExpertsNeedAWidthAndEnoughOfThem) {
   EXPECT_THAT(mistake([](RunSpec& r) { r.expert_buffer_factor = 3.0; }), StartsWith("/expert_buffer_factor: "));
 }
 
-TEST(Validate, RefusesWhatCouldNotBeCountedExactly) {
+TEST(Validate, RefusesRunsThatCannotBeCountedExactly) {
   EXPECT_THAT(mistake([](RunSpec& r) {
                 r.model.d_model = 1'000'000;
                 r.model.d_ff = 10'000'000;
@@ -386,8 +391,8 @@ TEST(Validate, RefusesWhatCouldNotBeCountedExactly) {
               StartsWith("/global_batch: 1000000000 sequences"));
 }
 
-// A plan of 1,000,000 microbatches through 10,000 layers would take two days, and said nothing.
-TEST(Validate, RefusesWhatAPlanWouldWalkForHours) {
+// A plan of 1,000,000 microbatches through 10,000 layers would take two days without any output.
+TEST(Validate, RefusesRunsThatAPlanWouldWalkForHours) {
   const auto with = [](std::int64_t layers, std::int64_t grad_accum) {
     return mistake([=](RunSpec& r) {
       r.model.layers = layers;
@@ -395,7 +400,7 @@ TEST(Validate, RefusesWhatAPlanWouldWalkForHours) {
     });
   };
   EXPECT_EQ(with(4, 500'000), "no error");
-  EXPECT_THAT(with(4, 500'001), StartsWith("/grad_accum: grad_accum 500001 with 4 layers are more passes"));
+  EXPECT_THAT(with(4, 500'001), StartsWith("/grad_accum: grad_accum 500001 with 4 layers exceed the passes"));
   EXPECT_THAT(with(4, 500'001), HasSubstr("use a grad_accum of at most 500000"));
   EXPECT_THAT(with(10'000, 1'000), StartsWith("/model/layers: 10000 layers with grad_accum 1000"));
   EXPECT_EQ(with(126, 4096), "no error") << "the largest models there are";
@@ -409,7 +414,7 @@ TEST(Validate, RefusesWhatAPlanWouldWalkForHours) {
   EXPECT_THAT(chunks(200'000), StartsWith("/loss_chunk_tokens: loss_chunk_tokens 1 cuts the logits of a step"));
 }
 
-TEST(Validate, WantsWholeHeadsOnEveryRankAlongTp) {
+TEST(Validate, NeedsWholeHeadsOnEveryRankAlongTp) {
   const auto over = [](std::int64_t tp, std::int64_t heads, std::int64_t kv_heads) {
     return mistake([=](RunSpec& r) {
       r.model.n_heads = heads;
@@ -431,7 +436,7 @@ TEST(Validate, WantsWholeHeadsOnEveryRankAlongTp) {
               StartsWith("/mesh/ici/tp: tp 32 is more ranks than vocab_size 30"));
 }
 
-TEST(Validate, WantsALayerInEveryChunkOfAPipeline) {
+TEST(Validate, NeedsALayerInEveryChunkOfAPipeline) {
   const auto pipeline = [](std::int64_t layers, std::int64_t stages, std::int64_t chunks, std::int64_t microbatches) {
     return mistake([=](RunSpec& r) {
       r.model.layers = layers;
@@ -449,7 +454,7 @@ TEST(Validate, WantsALayerInEveryChunkOfAPipeline) {
   EXPECT_THAT(pipeline(8, 4, 2, 6), HasSubstr("grad_accum 6 does not divide by pp 4"));
 }
 
-TEST(Unsupported, SaysWhatTheEngineLacks) {
+TEST(Unsupported, NamesWhatTheEngineLacks) {
   auto run = sound_run();
   EXPECT_FALSE(unsupported(run).has_value());
   run.mesh.ici.tp = 2;
@@ -467,7 +472,7 @@ TEST(Unsupported, SaysWhatTheEngineLacks) {
   EXPECT_THAT(unsupported(run).value_or(""), HasSubstr("tf32 is a GPU precision"));
 }
 
-TEST(Unsupported, IsFp8OnAGpuOfRowsOfNoMultipleOf16) {
+TEST(Unsupported, IncludesFp8OnAGpuWithRowsThatAreNotMultiplesOf16) {
   const auto found = [](const std::function<void(RunSpec&)>& change) {
     auto run = sound_run();
     run.device = Device::cuda;
@@ -482,7 +487,7 @@ TEST(Unsupported, IsFp8OnAGpuOfRowsOfNoMultipleOf16) {
   };
   EXPECT_EQ(found([](RunSpec&) {}), "nothing");
   EXPECT_THAT(found([](RunSpec& r) { r.model.d_model = 72; }),
-              HasSubstr("multiples of 16 elements alone, and d_model is 72"));
+              HasSubstr("only rows of multiples of 16 elements, but d_model is 72"));
   EXPECT_THAT(found([](RunSpec& r) { r.model.head_dim = 2; }), HasSubstr("query heads of a rank have elements: 8"));
   EXPECT_THAT(found([](RunSpec& r) {
                 r.model.n_kv_heads = 1;
@@ -507,7 +512,7 @@ TEST(Unsupported, IsFp8OnAGpuOfRowsOfNoMultipleOf16) {
             "nothing");
 }
 
-TEST(Validate, AModelThatNeedsBlocksWhichTheEngineHasNotIsUnsupported) {
+TEST(Validate, AModelWithBlocksThatTheEngineLacksIsUnsupported) {
   RunSpec run = sound_run();
   run.model.name = "gemma";
   run.model.needs = {MissingBlock::norms_around, MissingBlock::soft_caps};
@@ -517,7 +522,7 @@ TEST(Validate, AModelThatNeedsBlocksWhichTheEngineHasNotIsUnsupported) {
 
 // Llama 3.1 405B, 2048 sequences of 8192 tokens: 6 * 403.75e9 + 12 * 126 * 128 * 128 * 8192 = 2.63e12 FLOP a
 // token, 4.4e19 in all. A rank of tp 8 has 5.5e18, one of tp 8 and pp 14 3.9e17.
-TEST(Validate, CountsTheWorkOfARankThatSharesItOverTpAndPp) {
+TEST(Validate, CountsTheWorkOfARankUnderTpAndPp) {
   const auto llama = [](std::int64_t tp, std::int64_t pp) {
     return mistake([=](RunSpec& run) {
       run.model.layers = 126;

@@ -24,7 +24,7 @@ void blosc_decompress_chunk(const std::filesystem::path& file, std::span<const s
   }
   if (bytes != out.size()) {
     throw DatasetError(
-        file, "holds " + std::to_string(bytes) + " bytes, a chunk of its array has " + std::to_string(out.size()));
+        file, "holds " + std::to_string(bytes) + " bytes, but a chunk of its array has " + std::to_string(out.size()));
   }
   const int got = blosc_decompress_ctx(compressed.data(), out.data(), out.size(), 1);
   if (got < 0 || static_cast<std::size_t>(got) != out.size()) {

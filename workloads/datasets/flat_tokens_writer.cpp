@@ -33,9 +33,9 @@ fs::path named(const fs::path& dataset) {
 // Beside the data set, so that a rename moves it.
 fs::path fresh_folder(const fs::path& dataset) {
   std::error_code error;
-  if (dataset.empty()) throw DatasetError(dataset, "a data set needs the name of a folder");
+  if (dataset.empty()) throw DatasetError(dataset, "a data set needs a folder name");
   if (fs::exists(fs::symlink_status(dataset, error))) {
-    throw DatasetError(dataset, "exists already; remove it or name another folder");
+    throw DatasetError(dataset, "already exists; remove it or use another folder");
   }
   auto beside = dataset;
   beside += ".writing-" + process_token();
@@ -104,7 +104,7 @@ void FlatTokensWriter::append_question(Split split, std::span<const std::int32_t
                                        std::span<const std::vector<std::int32_t>> candidates, std::size_t right) {
   if (options_.prompts != Prompts::of_questions) throw DatasetError(options_.dataset, "its sequences answer nothing");
   if (candidates.size() < 2 || right >= candidates.size()) {
-    throw DatasetError(options_.dataset, "a question has at least two candidates, of which one is right");
+    throw DatasetError(options_.dataset, "a question needs at least two candidates, exactly one of them right");
   }
   Arrays& to = split == Split::train ? train_ : validation_;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
@@ -145,7 +145,7 @@ void FlatTokensWriter::finish() {
   flush_to_disk(beside_);
   std::error_code error;
   fs::rename(beside_, named(options_.dataset), error);
-  if (error) throw DatasetError(options_.dataset, "cannot be given its name: " + error.message());
+  if (error) throw DatasetError(options_.dataset, "cannot be renamed to its final name: " + error.message());
 }
 
 }  // namespace perfbench::spec

@@ -42,7 +42,7 @@ void InstructionTokens::read_candidates(const std::filesystem::path& array) {
   const auto require_one = [&] {
     if (questions_ == 0 || right == 1) return;
     throw DatasetError(array, "question " + std::to_string(questions_ - 1) + " has " + std::to_string(right) +
-                                  " right candidates; it takes one");
+                                  " right candidates; it needs exactly one");
   };
   for (std::int64_t d = 0; d < documents(); ++d) {
     const auto [question, is_right] = candidate(d);
@@ -52,7 +52,7 @@ void InstructionTokens::read_candidates(const std::filesystem::path& array) {
       right = 0;
     } else if (question != questions_ - 1) {
       throw DatasetError(array, "document " + std::to_string(d) + " is of question " + std::to_string(question) +
-                                    ", and the one before it is not; questions follow each other, from 0");
+                                    ", but its predecessor belongs to another one; questions must be in order, from 0");
     }
     right += is_right ? 1 : 0;
   }

@@ -37,7 +37,7 @@ std::vector<T> ZarrReader<T>::load(std::int64_t index) const {
   const auto stored =
       read_bytes(file, bytes + (layout_.compressor == ChunkCompressor::blosc ? kBloscOverhead : std::int64_t{0}));
   if (layout_.compressor == ChunkCompressor::none && static_cast<std::int64_t>(stored.size()) != bytes) {
-    throw DatasetError(file, "has " + std::to_string(stored.size()) + " bytes, a chunk of its array has " +
+    throw DatasetError(file, "has " + std::to_string(stored.size()) + " bytes, but a chunk of its array has " +
                                  std::to_string(bytes) + "; the file is cut off");
   }
   std::vector<T> elements(static_cast<std::size_t>(layout_.chunk_elements));
@@ -70,7 +70,7 @@ void ZarrReader<T>::read(std::int64_t begin, std::span<T> out) {
   auto left = static_cast<std::int64_t>(out.size());
   if (begin < 0 || left > size() || begin > size() - left) {
     throw DatasetError(array_, "has " + std::to_string(size()) + " elements; " + std::to_string(left) + " from " +
-                                   std::to_string(begin) + " on were asked for");
+                                   std::to_string(begin) + " on were requested");
   }
   T* to = out.data();
   while (left > 0) {

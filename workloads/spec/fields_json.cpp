@@ -253,8 +253,8 @@ class Reader {
     for (const auto& known : type.words) names.emplace_back(known.name);
     if (!json.is_string()) wrong_type(entry, json, place, "a word" + suggestion("", names));
     const auto& given = json.get_ref<const std::string&>();
-    throw SpecError(place.text(), "'" + std::string(entry.field.name) + "' is '" + given + "', which it does not know" +
-                                      suggestion(given, names));
+    throw SpecError(place.text(), "'" + std::string(entry.field.name) + "' is '" + given +
+                                      "', which is not one of its values" + suggestion(given, names));
   }
 
   void list(const TableField& entry, const MemberType& type, void* out, const Json& json, const Place& place) const {

@@ -25,7 +25,7 @@ const char* kind_name(mode_t mode) {
 }
 
 [[noreturn]] void refuse_kind(const fs::path& path, mode_t mode) {
-  throw FileError(path, std::string("is ") + kind_name(mode) + ", and a regular file is needed: remove it");
+  throw FileError(path, std::string("is ") + kind_name(mode) + ", but a regular file is needed: remove it");
 }
 
 // The error for a failed open.

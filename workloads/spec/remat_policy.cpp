@@ -59,7 +59,8 @@ RematPlan custom_plan(const std::map<std::string, SavePlace>& places) {
   for (const auto& [text, place] : places) {
     const auto name = enum_value<Saved>(text);
     if (!name)
-      throw SpecError("/remat_custom/" + text, "no intermediate is called '" + text + "'" + suggestion(text, names));
+      throw SpecError("/remat_custom/" + text,
+                      "there is no intermediate named '" + text + "'" + suggestion(text, names));
     if (*name == layer_input && place == SavePlace::remat) {
       throw SpecError("/remat_custom/" + text, "layer_input must be kept: there is nothing to compute it from");
     }
@@ -85,7 +86,7 @@ RematPlan resolve_remat(const RunSpec& run) {
   for (const auto& policy : policies()) {
     if (policy.name == run.remat) return plan_of(policy);
   }
-  throw SpecError("/remat", "no rematerialisation policy is called '" + run.remat + "'" +
+  throw SpecError("/remat", "there is no rematerialisation policy named '" + run.remat + "'" +
                                 suggestion(run.remat, remat_policy_names()));
 }
 

@@ -21,7 +21,7 @@ std::string number(std::int64_t value) {
   return std::to_string(value);
 }
 
-// In double precision: a product of absurd widths would overflow the exact count.
+// In double precision, because a product of absurd widths would overflow the exact count.
 double approximate_parameters(const ModelSpec& model) {
   const auto sum = [](const std::vector<ParameterSpec>& table) {
     double total = 0;
@@ -35,20 +35,20 @@ double approximate_parameters(const ModelSpec& model) {
   return sum(outer_parameters(model)) + static_cast<double>(model.layers) * sum(layer_parameters(model, 0));
 }
 
-// A thousand times the largest model there is; beyond it, counts of FLOPs and bytes would not fit 64 bits.
+// A thousand times the largest existing model; beyond it, counts of FLOPs and bytes would not fit 64 bits.
 constexpr double kMostParameters = 1e15;
 
 // Counts are 64-bit; recomputation adds at most a third.
 constexpr double kMostFlopsPerRank = 4e18;
 
-// A rank of a tensor or pipeline parallel mesh does its share of the layers; the unembedding is one stage's.
+// A rank of a tensor or pipeline parallel mesh computes its share of the layers; one stage computes the unembedding.
 double flops_of_a_rank(const RunSpec& run) {
   const double tokens = static_cast<double>(run.sequences_per_rank()) * static_cast<double>(run.seq_len);
   const double all = tokens * flops_per_token(FlopDefinition::palm, run.model, run.seq_len);
   const double unembedding =
       6 * tokens * static_cast<double>(run.model.vocab_size) * static_cast<double>(run.model.d_model);
   const double embedding = run.embedding == EmbeddingKind::one_hot ? unembedding * 2 / 3 : 0;
-  // What several ranks along tp compute of adapters is not divided among them.
+  // The parts of adapters that several ranks along tp compute are not divided among them.
   const double adapters = 6 * tokens * static_cast<double>(count_adapters(run.model, run.lora));
   const std::int64_t chunks = run.mesh.pp() * run.pipeline_chunks;
   const std::int64_t layers = divide_up(run.model.layers, chunks) * run.pipeline_chunks;  // of the fullest stage
@@ -57,8 +57,8 @@ double flops_of_a_rank(const RunSpec& run) {
          of_layers * adapters;
 }
 
-// Rows of a microbatch for experts: an upper bound of those of a rank (expert_rows.h), in double precision, as what is
-// asked for may be absurd.
+// The rows of a microbatch for experts: an upper bound for a rank (expert_rows.h), in double precision, because the
+// request may be absurd.
 double experts_work(const RunSpec& run) {
   const auto& moe = run.model.moe;
   const double choices = static_cast<double>(run.seq_len) * static_cast<double>(moe.top_k);
@@ -68,12 +68,12 @@ double experts_work(const RunSpec& run) {
   return static_cast<double>(run.microbatch()) * std::max(rows, choices);
 }
 
-// Grids of GPUs and sums in f32 have room for them.
+// Grids of GPUs and sums in f32 support this many.
 constexpr double kMostExpertRows = 4194304.0;
 
 void check_countable(const RunSpec& run) {
   double flops = flops_of_a_rank(run);
-  // The definitions count a token's choices; slots are computed used or not.
+  // The definitions count a token's choices; slots are computed whether they are used or not.
   if (run.model.moe.n_experts > 0) flops *= std::max(1.0, run.model.moe.capacity_factor);
   if (flops > kMostFlopsPerRank) {
     reject("/global_batch", number(run.sequences_per_rank()) + " sequences of " + number(run.seq_len) +
@@ -82,11 +82,11 @@ void check_countable(const RunSpec& run) {
   }
 }
 
-// A plan walks a whole step of every cell, microbatch by microbatch. So much takes half a minute.
+// A plan walks a whole step of every cell, microbatch by microbatch. This many passes take half a minute.
 constexpr std::int64_t kMostLayerPasses = 2'000'000;  // of a microbatch through a layer
 constexpr std::int64_t kMostLossChunks = 20'000'000;
 
-// In double precision, as what is asked for may be absurd.
+// In double precision, because the request may be absurd.
 void check_walkable(const RunSpec& run) {
   const auto microbatches = static_cast<double>(run.grad_accum);
   const auto layers = static_cast<double>(run.model.layers);
@@ -96,15 +96,15 @@ void check_walkable(const RunSpec& run) {
     reject(is_accumulation ? "/grad_accum" : "/model/layers",
            (is_accumulation ? "grad_accum " + number(run.grad_accum) + " with " + number(other) + " layers"
                             : number(run.model.layers) + " layers with grad_accum " + number(other)) +
-               " are more passes of a microbatch through a layer than a plan goes through (" +
-               number(kMostLayerPasses) + "); use " + (is_accumulation ? "a grad_accum" : "layers") + " of at most " +
+               " exceed the passes of a microbatch through a layer that a plan can walk (" + number(kMostLayerPasses) +
+               "); use " + (is_accumulation ? "a grad_accum" : "layers") + " of at most " +
                number(kMostLayerPasses / other));
   }
   const double rows = static_cast<double>(run.microbatch()) * static_cast<double>(run.seq_len);
   const double chunks = microbatches * rows / static_cast<double>(run.loss_chunk_tokens);
   if (chunks > static_cast<double>(kMostLossChunks)) {
     reject("/loss_chunk_tokens", "loss_chunk_tokens " + number(run.loss_chunk_tokens) +
-                                     " cuts the logits of a step into more chunks than a plan goes through (" +
+                                     " cuts the logits of a step into more chunks than a plan can walk (" +
                                      number(kMostLossChunks) +
                                      "); use a larger loss_chunk_tokens, or a smaller global_batch or seq_len");
   }
@@ -122,14 +122,14 @@ void check_pipeline(const RunSpec& run) {
   }
   if (chunks > 1 && run.grad_accum % stages != 0) {
     reject("/pipeline_chunks",
-           "interleaved, microbatches go through a chunk in groups of as many as there are stages: "
+           "an interleaved pipeline sends microbatches through a chunk in groups, one for each stage: "
            "grad_accum " +
                number(run.grad_accum) + " does not divide by pp " + number(stages) +
                "; use pipeline_chunks 1 or another grad_accum");
   }
 }
 
-// Heads are not cut, and a rank's query heads read key/value heads of its own or share one.
+// Heads are not cut, and a rank's query heads either read its own key/value heads or share one.
 void check_tensor_parallel(const RunSpec& run) {
   const std::int64_t tp = run.mesh.tp();
   const auto& model = run.model;
@@ -146,7 +146,7 @@ void check_tensor_parallel(const RunSpec& run) {
   }
 }
 
-// What the kernels that route have room for.
+// The limit of the routing kernels.
 constexpr std::int64_t kMostExperts = 4096;
 
 void check_experts(const MoeSpec& moe) {
@@ -163,7 +163,7 @@ void check_experts(const MoeSpec& moe) {
     reject("/moe/top_k", "routing: top2_gshard chooses two experts, found top_k " + number(moe.top_k));
   if (drops_none(moe)) {
     reject("/moe/capacity_factor",
-           "routing: top2_gshard drops what is above a capacity: capacity_factor must be above 0");
+           "routing: top2_gshard drops choices above a capacity: capacity_factor must be above 0");
   }
 }
 
@@ -205,8 +205,8 @@ void check_lora(const RunSpec& run) {
   }
   if (lora.merge && !run.evaluates_at_end()) {
     reject("/lora/merge",
-           "lora.merge: true merges adapters for the evaluation at the end, and there is none: nothing reads the "
-           "merged weights; set evaluation.path, or leave lora.merge out");
+           "lora.merge: true merges adapters for the evaluation at the end, but there is no evaluation to read "
+           "the merged weights; set evaluation.path, or leave lora.merge out");
   }
 }
 
@@ -214,10 +214,11 @@ void check_dropout(const RunSpec& run) {
   DropoutSpec::fields(run.dropout, [](const Field& place, double rate) {
     const std::string name(place.name);
     if (rate < 1) return;
-    throw SpecError("/dropout/" + name, "dropout." + name + ": 1 would leave nothing; a rate of dropout is below 1");
+    throw SpecError("/dropout/" + name,
+                    "dropout." + name + ": a dropout rate of 1 would leave no element; it must be below 1");
   });
   if (run.dropout.used() && !run.trains()) {
-    reject("/dropout", "task: eval drops nothing, as nothing is learned; leave dropout out");
+    reject("/dropout", "task: eval does not train, so it has no dropout; leave dropout out");
   }
 }
 
@@ -228,11 +229,11 @@ void check_evaluation(const RunSpec& run) {
   }
   if (run.trains()) return;
   if (run.evaluates_at_end()) {
-    reject("/evaluation/path", "evaluation is of runs that train; with task: eval the set is data.path");
+    reject("/evaluation/path", "evaluation is for runs that train; with task: eval set data.path");
   }
   if (run.remat != RunSpec().remat) {
-    reject("/remat",
-           "task: eval has no backward pass that values could wait for; found remat: " + run.remat + ", leave it out");
+    reject("/remat", "task: eval has no backward pass, so no values can be kept for it; found remat: " + run.remat +
+                         ", leave it out");
   }
 }
 
@@ -240,14 +241,15 @@ void check_attention_kernel(const RunSpec& run) {
   if (run.attention_kernel == AttentionChoice::automatic) return;
   const std::string asked = "attention_kernel: " + std::string(enum_name(run.attention_kernel));
   if (run.device == Device::cpu) {
-    reject("/attention_kernel", asked +
-                                    " chooses among kernels of a GPU, found device: cpu, which has its own alone; "
-                                    "use attention_kernel: auto");
+    reject("/attention_kernel",
+           asked +
+               " chooses among kernels of a GPU, but found device: cpu, which has only one kernel; "
+               "use attention_kernel: auto");
   }
   if (run.attention != AttentionKind::flash) {
     reject("/attention_kernel",
            asked + " is of attention: flash, found attention: " + std::string(enum_name(run.attention)) +
-               ", which is made of matrix products; use attention_kernel: auto");
+               ", which uses matrix products; use attention_kernel: auto");
   }
 }
 
@@ -260,11 +262,11 @@ void check_profile(const RunSpec& run) {
   if (window.first_step < ProfileSpec::kEarliestStep) {
     reject("/profile/first_step", "profile.first_step is " + number(window.first_step) + ", it must be at least " +
                                       number(ProfileSpec::kEarliestStep) +
-                                      ": the steps before choose algorithms and record what later ones replay");
+                                      ": earlier steps choose algorithms and record what later ones replay");
   }
   if (window.first_step + window.steps > run.steps) {
-    reject("/profile/steps", "the profile ends behind step " + number(window.first_step + window.steps - 1) +
-                                 ", and the run has steps 0 to " + number(run.steps - 1) +
+    reject("/profile/steps", "the profile ends after step " + number(window.first_step + window.steps - 1) +
+                                 ", but the run has steps 0 to " + number(run.steps - 1) +
                                  "; trace_steps are taken after them");
   }
 }
@@ -273,16 +275,16 @@ void check_checkpoint(const RunSpec& run) {
   const auto& checkpoint = run.checkpoint;
   if (!run.trains() && checkpoint.saves()) {
     reject("/checkpoint/every_steps",
-           "task: eval learns nothing that could be saved; leave checkpoint.every_steps out");
+           "task: eval does not train, so there is nothing to save; leave checkpoint.every_steps out");
   }
   if (!checkpoint.saves() && !checkpoint.path.empty()) {
     reject("/checkpoint/path",
-           "checkpoint.path names a folder for checkpoints, and none is saved: set "
-           "checkpoint.every_steps (checkpoint.restore names what a run begins from)");
+           "checkpoint.path names a folder for checkpoints, but none are saved: set "
+           "checkpoint.every_steps (checkpoint.restore names the checkpoint that a run begins from)");
   }
   if (run.trains() && checkpoint.restores() && run.profile.steps > 0) {
     reject("/profile/steps",
-           "the steps of a profile count from 0, and a run with checkpoint.restore begins with a later "
+           "the steps of a profile count from 0, but a run with checkpoint.restore begins with a later "
            "one; use trace_steps");
   }
 }
@@ -295,9 +297,9 @@ void check_expert_parallel(const RunSpec& run) {
                                " has parts for");
   }
   if (moe.n_experts == 0) {
-    if (ep > 1) reject("/mesh/ici/ep", "ep " + number(ep) + " divides experts, and the model has none; use dp or fsdp");
+    if (ep > 1) reject("/mesh/ici/ep", "ep " + number(ep) + " divides experts, but the model has none; use dp or fsdp");
     if (run.expert_buffer_factor != RunSpec().expert_buffer_factor) {
-      reject("/expert_buffer_factor", "expert_buffer_factor is for experts, and the model has none");
+      reject("/expert_buffer_factor", "expert_buffer_factor is for experts, but the model has none");
     }
     return;
   }
@@ -312,9 +314,10 @@ void check_expert_parallel(const RunSpec& run) {
   }
   const double rows = experts_work(run);
   if (rows > kMostExpertRows) {
-    reject("/global_batch", number(run.microbatch()) + " sequences of " + number(run.seq_len) +
-                                " tokens in a microbatch are more rows for experts than the engine numbers (4194304); "
-                                "use a larger grad_accum or more ranks");
+    reject("/global_batch",
+           number(run.microbatch()) + " sequences of " + number(run.seq_len) +
+               " tokens in a microbatch make more rows for experts than the engine supports (4194304); "
+               "use a larger grad_accum or more ranks");
   }
 }
 
@@ -324,7 +327,7 @@ void check_fp8_scaling(const RunSpec& run) {
   const bool looks_back = run.fp8_amax_history != defaults.fp8_amax_history;
   if (run.precision != Precision::fp8 && (current || looks_back)) {
     reject(current ? "/fp8_scaling" : "/fp8_amax_history",
-           "fp8_scaling and fp8_amax_history are of precision: fp8, found precision: " +
+           "fp8_scaling and fp8_amax_history are for precision: fp8, found precision: " +
                std::string(enum_name(run.precision)) + "; leave them out");
   }
   if (current && looks_back) {
@@ -332,7 +335,7 @@ void check_fp8_scaling(const RunSpec& run) {
   }
   if (run.precision == Precision::fp8 && !current && !run.trains()) {
     reject("/fp8_scaling",
-           "task: eval has no step before that delayed scaling could take its scales from; use "
+           "task: eval has no previous steps from which delayed scaling could take its scales; use "
            "fp8_scaling: current");
   }
 }
@@ -341,23 +344,23 @@ void check_fp8_accumulation(const RunSpec& run) {
   if (run.fp8_accumulation == Fp8Accumulation::full) return;
   const std::string asked = "fp8_accumulation: " + std::string(enum_name(run.fp8_accumulation));
   if (run.precision != Precision::fp8) {
-    reject("/fp8_accumulation", asked + " is of sums of 8-bit products, found precision: " +
+    reject("/fp8_accumulation", asked + " is for sums of 8-bit products, found precision: " +
                                     std::string(enum_name(run.precision)) + "; use fp8_accumulation: full");
   }
   if (run.device == Device::cpu) {
     reject("/fp8_accumulation", asked +
-                                    " leaves sums in a GPU's tensor cores, found device: cpu, which adds in f32; "
+                                    " leaves sums in a GPU's tensor cores, but found device: cpu, which adds in f32; "
                                     "use fp8_accumulation: full");
   }
 }
 
-// Of weights, activations and logits.
+// Checks the rounding of weights, activations and logits.
 void check_rounding(const RunSpec& run) {
   const bool bf16 = computes_in_bf16(run.precision);
   const std::string precision(enum_name(run.precision));
   if (run.rounding != Rounding::nearest && !bf16) {
     reject("/rounding", "rounding: " + std::string(enum_name(run.rounding)) +
-                            " is of weights to bf16, found precision: " + precision +
+                            " is for rounding weights to bf16, found precision: " + precision +
                             "; use precision: bf16 or rounding: nearest");
   }
   if (run.bf16_weights == Bf16Weights::kept && (!bf16 || run.rounding != Rounding::nearest)) {
@@ -373,14 +376,14 @@ void check_rounding(const RunSpec& run) {
   check_fp8_accumulation(run);
 }
 
-// An update waits for what only the end of a step knows, or for other ranks' parts of the gradient.
+// Refuses updates that need a value known only at the end of a step, or other ranks' parts of the gradient.
 void check_update_in_backward(const RunSpec& run) {
   if (!run.optimizer.in_backward) return;
   const auto refuse = [](const std::string& found, const std::string& instead) {
     reject("/optimizer/in_backward", "in_backward updates weights before the step's last gradient is known, found " +
                                          found + "; use " + instead + " or in_backward: false");
   };
-  if (run.optimizer.clip_norm != 0) refuse("a clip_norm, of all gradients", "clip_norm: 0");
+  if (run.optimizer.clip_norm != 0) refuse("a clip_norm, which needs all gradients", "clip_norm: 0");
   if (run.grad_accum != 1) refuse(number(run.grad_accum) + " microbatches", "grad_accum: 1");
   if (run.mesh.devices() != run.mesh.fsdp()) refuse("a mesh with other axes than fsdp", "fsdp alone");
 }
@@ -397,8 +400,9 @@ void validate(const ModelSpec& model) {
     reject("/head_dim", "head_dim " + number(model.head_dim) + " is odd; rotary positions rotate pairs");
   }
   if (model.qk_norm != QkNorm::none && model.norm != NormKind::rmsnorm) {
-    reject("/qk_norm", "qk_norm: " + std::string(enum_name(model.qk_norm)) +
-                           " is an rmsnorm as the model's others; found norm: " + std::string(enum_name(model.norm)));
+    reject("/qk_norm",
+           "qk_norm: " + std::string(enum_name(model.qk_norm)) +
+               " is an rmsnorm like the other norms of the model; found norm: " + std::string(enum_name(model.norm)));
   }
   const auto& position = model.position;
   if (position.rope_scaling == RopeScaling::llama3 && position.rope_high_freq_factor <= position.rope_low_freq_factor) {
@@ -466,8 +470,8 @@ void validate(const RunSpec& run) {
 
 namespace {
 
-// Rows of 8-bit operands have a multiple of 16 elements (cuBLAS documentation, cublasLtMatmul, "the following
-// constraints apply to FP8"); a product by the weights has rows of tokens.
+// Rows of 8-bit operands need a multiple of 16 elements (cuBLAS documentation, cublasLtMatmul, "the following
+// constraints apply to FP8"); the product for the weights' gradient has rows of tokens.
 std::optional<std::string> odd_product_of_8_bits(const RunSpec& run) {
   const auto& model = run.model;
   const std::int64_t ranks = run.mesh.tp();
@@ -483,11 +487,11 @@ std::optional<std::string> odd_product_of_8_bits(const RunSpec& run) {
        {"d_ff of a rank is", model.d_ff / ranks}}};
   for (const auto& [name, elements] : extents) {
     if (elements % 16 == 0) continue;
-    return "precision: fp8 on a GPU multiplies rows of multiples of 16 elements alone, and " + std::string(name) + " " +
+    return "precision: fp8 on a GPU multiplies only rows of multiples of 16 elements, but " + std::string(name) + " " +
            number(elements) + "; use precision: bf16";
   }
   if (model.d_ff % ranks != 0) {
-    return "precision: fp8 on a GPU multiplies equal parts of d_ff alone, and " + number(model.d_ff) +
+    return "precision: fp8 on a GPU multiplies only equal parts of d_ff, but " + number(model.d_ff) +
            " does not divide over tp " + number(ranks) + "; use precision: bf16";
   }
   return std::nullopt;
@@ -507,7 +511,7 @@ std::optional<std::string> unsupported(const RunSpec& run) {
   if (run.precision == Precision::tf32 && run.device == Device::cpu) return "tf32 is a GPU precision; use fp32 on cpu";
   if (run.attention_kernel == AttentionChoice::cudnn) {
     if (!computes_in_bf16(run.precision)) {
-      return "cuDNN computes attention in bf16 alone, and attention_kernel: cudnn asks for it with precision: " +
+      return "cuDNN computes attention only in bf16, but attention_kernel: cudnn is given with precision: " +
              std::string(enum_name(run.precision));
     }
     if (run.model.position.kind == PositionKind::t5_relative_bias) {

@@ -462,7 +462,7 @@ TEST_F(StoreCommands, AnExportWithAnInvalidRecordLeavesTheDatabaseUnchanged) {
   EXPECT_EQ(end.exit_code, 3);
   EXPECT_THAT(end.output, HasSubstr("good.perfbench: 2 attempts added"));
   EXPECT_THAT(end.error_output,
-              AllOf(HasSubstr("bad.perfbench"), HasSubstr("'state' is 'bogus', which it does not know")));
+              AllOf(HasSubstr("bad.perfbench"), HasSubstr("'state' is 'bogus', which is not one of its values")));
   EXPECT_EQ(run({"report", "--db", "w.db"}).exit_code, 0);
   EXPECT_EQ(run({"import", "--db", "w.db", "--unpacked-limit", "10000", "good.perfbench"}).exit_code, 3);
 }

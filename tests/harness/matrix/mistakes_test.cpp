@@ -56,7 +56,7 @@ TEST(Mistakes, AreNamedInTheOrderOfTheFileForEverySection) {
             "[matrix] m.yaml:2:30 'seq_len' is 0, it must be at least 1 and at most 100000000\n"
             "[matrix] m.yaml:2:42 'global_batch' is \"many\", it must be a whole number\n"
             "[matrix] m.yaml:4:13 'fsdp' is 2.5, it must be a whole number\n"
-            "[matrix] m.yaml:5:22 'attention' is 'flesh', which it does not know (did you mean 'flash'?)\n"
+            "[matrix] m.yaml:5:22 'attention' is 'flesh', which is not one of its values (did you mean 'flash'?)\n"
             "[matrix] m.yaml:7:12 unknown key 'fspd' (did you mean 'fsdp'?)\n"
             "[matrix] m.yaml:9:15 'dp <': found the end where a number or a key is needed; a constraint is one "
             "comparison such as 'fsdp * tp <= 8'\n"

@@ -1,4 +1,4 @@
-// Collectives against what each rank can compute of all ranks' inputs by itself.
+// Collectives compared with results that each rank computes by itself from all ranks' inputs.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -72,7 +72,7 @@ TEST(MpiCollectives, ReduceScatterSumsOverRanks) {
   }
 }
 
-TEST(MpiCollectives, AllToAllGivesEachRankItsPartOfEverybodys) {
+TEST(MpiCollectives, AllToAllGivesEachRankItsPartFromAll) {
   const auto n = world().size();
   const auto collectives = collectives_over(all_fsdp());
   for (const auto size : kSizes) {
@@ -95,7 +95,7 @@ TEST(MpiCollectives, AllReduceGivesEveryRankTheSameBits) {
   spec::MeshSpec mesh;
   mesh.ici.dp = n;
   const auto collectives = collectives_over(mesh);
-  // Values whose sum depends on its order: equal bits are not a matter of luck.
+  // The sum of these values depends on its order, so equal bits are not a coincidence.
   std::vector<float> values(100'003);
   for (std::size_t i = 0; i < values.size(); ++i) {
     values[i] = value_of(world().rank(), static_cast<std::int64_t>(i)) * 1.000123F / 3.0F;
@@ -112,7 +112,7 @@ TEST(MpiCollectives, AllReduceGivesEveryRankTheSameBits) {
   for (std::size_t i = 0; i < everybody.size(); ++i) ASSERT_EQ(everybody[i], values[i % values.size()]);
 }
 
-// Two levels, as ranks of two nodes would have them: a part inside the node and one across.
+// Two levels, as for ranks of two nodes: a part inside the node and one across.
 class MpiCollectivesOverTwoLevels : public testing::Test {
  protected:
   void SetUp() override {
@@ -163,7 +163,7 @@ TEST_F(MpiCollectivesOverTwoLevels, ReduceByIndex) {
   }
 }
 
-// Of sizes that divide over the ranks of a node and of others.
+// With sizes that divide over the ranks of a node, and others.
 TEST_F(MpiCollectivesOverTwoLevels, SumForAll) {
   for (const std::int64_t size : {1, 3, 16, 4099, 300'016}) {
     std::vector<float> values(static_cast<std::size_t>(size));
@@ -182,7 +182,7 @@ TEST_F(MpiCollectivesOverTwoLevels, SumForAll) {
   }
 }
 
-// Rounded to nearest, ties to even, by hand: 8 bits of the whole number, where it has more.
+// Rounded by hand to nearest, ties to even: to 8 bits if the whole number has more.
 float rounded_to_8_bits(float whole) {
   int exponent = 0;
   std::frexp(whole, &exponent);
@@ -190,7 +190,7 @@ float rounded_to_8_bits(float whole) {
   return static_cast<float>(std::nearbyint(whole / unit) * unit);
 }
 
-// Each part of a sum ends rounded once: along one axis of one level that is the sum of all.
+// Each part of a sum is rounded once: along one axis of one level that is the whole sum.
 TEST(MpiCollectives, SumsOfBf16AreMadeInF32) {
   const auto n = world().size();
   const auto collectives = collectives_over(all_fsdp());
@@ -223,7 +223,7 @@ TEST(MpiCollectives, SumsOfBf16AreMadeInF32) {
       LogicFault);
 }
 
-// Negative numbers among them, on either lane.
+// Includes negative numbers, on either lane.
 TEST(MpiCollectives, AMaximumIsThatOfAllRanks) {
   const auto collectives = collectives_over(all_fsdp());
   for (const std::int64_t size : {1, 3, 4099}) {
@@ -262,7 +262,7 @@ TEST(MpiCollectives, SubmittedOnesRunInOrderBesideEachOther) {
   }
 }
 
-// One whose ranks come to it in different order would wait for ever, had the lanes one order between them.
+// If the lanes shared one order, a collective whose ranks reach it in different orders would wait for ever.
 TEST(MpiCollectives, InLineWaitForNothingInTheBackground) {
   const auto n = world().size();
   const auto collectives = collectives_over(all_fsdp());
@@ -285,7 +285,7 @@ TEST(MpiCollectives, InLineWaitForNothingInTheBackground) {
   }
 }
 
-TEST(MpiProcesses, GatherWhatEachRankSaysOfItself) {
+TEST(MpiProcesses, GatherTheDataOfEachRank) {
   const auto rank = static_cast<std::size_t>(world().rank());
   const auto size = static_cast<std::size_t>(world().size());
   const std::array own{std::byte(rank), std::byte(100 + rank)};

@@ -1,4 +1,4 @@
-// Every mesh scores as one rank does, and takes the memory and the traffic that the dry walk says.
+// Every mesh gives the scores of one rank, with exactly the memory and traffic of the dry walk.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -100,7 +100,7 @@ TEST(MeshEvaluation, InterleavedChunksScoreAsOneRank) {
   expect_one_ranks_scores(run, "interleaved");
 }
 
-// Where gradients and gathered weights lie beside it.
+// Gradients and gathered weights exist beside it.
 TEST(MeshEvaluation, AtTheEndOfTrainingTakesThePlannedMemory) {
   for (auto run : {gpt_tiny(), llama_tiny()}) {
     run.evaluation.path = "made up";
@@ -120,10 +120,10 @@ TEST(MeshEvaluation, AtTheEndOfTrainingTakesThePlannedMemory) {
   }
 }
 
-// Of adapters whose b does not begin at 0. What a rank holds of a weight is what one rank holds at the same place, but
-// for the order in which a library adds the products of up to 5 ranks of an adapter: with the factor and the addition
-// to W at most 8 roundings on either side, u = 2^-24 of magnitudes that are below 8 (weights and a have a deviation of
-// 0.2, b of 0.1, the factor is at most 1.5).
+// The b of adapters does not begin at 0 here. A rank's part of a weight equals that of one rank, except that a library
+// may add the products of up to 5 ranks of an adapter in another order: with the factor and the addition to W there are
+// at most 8 roundings on either side, u = 2^-24 of magnitudes below 8 (weights and a have a deviation of 0.2, b of 0.1,
+// the factor is at most 1.5).
 constexpr double kMergedOtherwise = 2 * 8 * 8 * 0x1p-24;
 
 void expect_one_ranks_weights(TrainingRun& shared, TrainingRun& single, const std::string& what) {

@@ -1,4 +1,5 @@
-// Between the ranks of this test run, for the backend that it trains on: mesh_collectives_cpu.cpp, or _nccl.cpp.
+// Collectives between the ranks of this test run, for the backend that it trains on: mesh_collectives_cpu.cpp, or
+// _nccl.cpp.
 #pragma once
 
 #include <memory>

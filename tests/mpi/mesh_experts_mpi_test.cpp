@@ -1,4 +1,4 @@
-// Meshes whose ranks divide experts train as one rank does.
+// Meshes whose ranks divide experts train like one rank.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@
 namespace perfbench::engine {
 namespace {
 
-// Experts over the ranks, by themselves and with every other axis.
+// Meshes that divide experts, alone and together with every other axis.
 std::vector<MeshCase> expert_meshes() {
   const auto n = world().size();
   std::vector<MeshCase> all{{"ep1", {.ici = {.fsdp = n}}}};
@@ -37,7 +37,8 @@ std::vector<MeshCase> expert_meshes() {
   return all;
 }
 
-// Models whose gradients are as much the balancing loss's as the loss's: what scales it wrongly shows in the norm.
+// Models in which the balancing loss contributes as much to the gradients as the loss, so that a wrong scale of it
+// shows in the norm.
 std::vector<spec::RunSpec> runs_with_experts() {
   std::vector<spec::RunSpec> all{dropless_tiny(), glam_tiny(), dropped(dropless_tiny())};
   for (auto& run : all) run.model.moe.load_balance_weight = 1.0;
@@ -56,7 +57,7 @@ TEST(MeshTraining, ExpertsOfBothKindsEqualOneRank) {
   }
 }
 
-// Nothing that ranks along tp divide but the heads: 35 tokens of a microbatch, a hidden width of 41, and of 83 between
+// Ranks along tp divide nothing but the heads: 35 tokens in a microbatch, a hidden width of 41, and of 83 between
 // experts.
 TEST(MeshTraining, ExpertsOfOddSizesEqualOneRank) {
   const auto n = world().size();
@@ -79,7 +80,7 @@ TEST(MeshTraining, ExpertsOfOddSizesEqualOneRank) {
   }
 }
 
-// Half of the rows that the worst case takes, over four ranks, are enough for the tokens of this seed.
+// Half of the rows of the worst case, over four ranks, are enough for the tokens of this seed.
 spec::RunSpec run_with_half_of_the_rows() {
   auto run = runs_with_experts().front();
   run.model.moe.n_experts = 16;
@@ -94,8 +95,8 @@ TEST(MeshTraining, ASmallerBufferOfExpertsEqualsOneRank) {
   expect_one_ranks_training(run_with_half_of_the_rows(), "half of the rows");
 }
 
-// Logits that are no numbers send all tokens to the same experts, which have no room for them: that a run has diverged
-// is no reason to end it, and its record says so.
+// Logits that are NaN send all tokens to the same experts, which have no room for them. A diverged run does not end for
+// this reason, and its record shows it.
 TEST(MeshTraining, ADivergedRunOfExpertsGoesOn) {
   if (world().size() != 4) GTEST_SKIP() << "needs four ranks";
   auto run = run_with_half_of_the_rows();
@@ -131,7 +132,7 @@ TEST(MeshTraining, EveryPolicyHoldsWhereExpertsAreDivided) {
   }
 }
 
-// Who drops no token and has no room for one says so, on every rank alike.
+// A rank that drops no token and has no room for one reports it, and so does every other rank.
 TEST(MeshTraining, AnOverflowOfADroplessBufferEndsTheRun) {
   if (world().size() != 4) GTEST_SKIP() << "needs four ranks";
   auto run = dropless_tiny();

@@ -1,4 +1,4 @@
-// Precision fp8 on meshes: every rank of a layer has one rank's scales, and trains as it does.
+// Precision fp8 on meshes: every rank of a layer has the scales of one rank, and trains like it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -28,15 +28,15 @@ std::vector<MeshCase> meshes() {
 spec::RunSpec on_mesh(spec::RunSpec run, const MeshCase& mesh) {
   run.precision = spec::Precision::fp8;
   run.mesh = mesh.mesh;
-  // As many to each stage.
+  // Every stage has the same number.
   run.model.layers = std::max<std::int64_t>(run.mesh.pp(), 2);
   return run;
 }
 
-// After the first step: of inputs and weights in turn, then of gradients; of each layer as many.
+// After the first step: of inputs and weights alternately, then of gradients; the same number for each layer.
 struct Scales {
   std::vector<float> updated;
-  std::vector<float> amaxes;  // of what the rank itself has met
+  std::vector<float> amaxes;  // what the rank itself has met
   std::size_t forward = 0;    // how many are not of gradients
 };
 Scales scales_of_a_step(LoggedFp8Run& training) {
@@ -48,7 +48,7 @@ Scales scales_of_a_step(LoggedFp8Run& training) {
   return out;
 }
 
-// Where one rank has that of a stage.
+// The index, on one rank, of a value of a stage.
 std::size_t of_all(std::size_t i, const Scales& stage, const ModelChunk& chunk, std::int64_t layers) {
   const bool forward = i < stage.forward;
   const std::size_t of_stage = forward ? stage.forward : stage.updated.size() - stage.forward;
@@ -59,10 +59,10 @@ std::size_t of_all(std::size_t i, const Scales& stage, const ModelChunk& chunk, 
          stage.forward;
 }
 
-// Of the largest that any rank has met, exactly.
-TEST(MeshFp8, ScalesAreOfTheLargestOnAllRanks) {
+// The largest value that any rank has met, exactly.
+TEST(MeshFp8, ScalesComeFromTheLargestOnAllRanks) {
   for (const auto& mesh : meshes()) {
-    if (mesh.mesh.pp() > 1) continue;  // ranks of several layers
+    if (mesh.mesh.pp() > 1) continue;  // ranks have different layers
     for (const auto& family : {gpt_tiny(), llama_tiny()}) {
       LoggedFp8Run training(on_mesh(family, mesh), collectives_of(on_mesh(family, mesh)));
       const auto scales = scales_of_a_step(training);
@@ -80,11 +80,11 @@ TEST(MeshFp8, ScalesAreOfTheLargestOnAllRanks) {
   }
 }
 
-// To one rank's, too: all parts of a tensor are its tensor. Of weights that is exact. Inputs and gradients are those of
-// one rank but for sums in another order, by which a bf16 number moves by an ulp now and then: once in 16 times that
-// crosses the middle between two e4m3 numbers, and moves an operand by 2^-3, as a random walk by 2^-3 / sqrt(16) of
-// what is made of them. Where ranks along tp round parts of every sum, one extreme number says nothing, and is left
-// out.
+// They also equal those of one rank, because all parts of a tensor belong to it. For weights this is exact. Inputs and
+// gradients equal those of one rank except for sums in another order, which move a bf16 number by an ulp now and then.
+// Once in 16 times that crosses the middle between two e4m3 numbers and moves an operand by 2^-3, which as a random
+// walk changes results by 2^-3 / sqrt(16). If ranks along tp round parts of every sum, a single extreme number proves
+// nothing, so these are left out.
 TEST(MeshFp8, ScalesAreThoseOfOneRank) {
   constexpr double kTurnedOver = 0x1p-5;
   for (const auto& mesh : meshes()) {

@@ -1,5 +1,5 @@
-// A training on the ranks that there are, held to one rank's: its numbers within a tolerance, its memory and traffic
-// exactly as the dry walk says.
+// A training on the available ranks, compared with that of one rank: its numbers within a tolerance, its memory and
+// traffic exactly as in the dry walk.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -22,18 +22,19 @@ struct MeshCase {
 };
 
 // Ranks sum their parts of a gradient in another order than one rank does: a relative error of gamma_n = n u / (1 - n
-// u), u = 2^-24, of the sum of magnitudes (Higham, "Accuracy and Stability", 4.2), n at most the 128 tokens of a step
-// plus the ranks. AdamW's early steps have the size of the learning rate whatever the gradient's size, so that an error
-// of a small gradient becomes one of a weight: over three steps that is at most another factor of 100 at these widths.
+// u), u = 2^-24, of the sum of magnitudes (Higham, "Accuracy and Stability", 4.2), where n is at most the 128 tokens of
+// a step plus the ranks. AdamW's early steps have the size of the learning rate whatever the gradient's size, so an
+// error of a small gradient becomes one of a weight: over three steps that is at most another factor of 100 at these
+// widths.
 inline constexpr double kOtherOrder = 136.0 * 0x1p-24;
 inline constexpr double kThroughAdamw = 100.0;
-// bf16 additionally rounds what differs by an ulp to the other neighbour: 2^-8 of single values, averaged over the
-// batch. Ranks along tp round their parts of a sum, each by as much, before they are added. A norm of heads rounds
-// queries and keys once more. The weights of a step carry what the updates before it made of their roundings: as much
+// In bf16, a value that differs by an ulp may be rounded to the other neighbour: 2^-8 of single values, averaged over
+// the batch. Ranks along tp round their parts of a sum before they are added, each by the same amount. A norm of heads
+// rounds queries and keys once more. The weights of a step carry the roundings of all earlier updates: the same amount
 // again for each.
 inline constexpr double kBf16 = 0x1p-8;
-// A bf16 number that is rounded to the other neighbour is on the other side of a middle between two e4m3 numbers once
-// in 16 times, as many lie between those, and then moves the operand by 2^-3: as a random walk by 2^-3 / sqrt(16) of
+// A bf16 number that is rounded to the other neighbour crosses a middle between two e4m3 numbers once in 16 times,
+// because 16 bf16 numbers lie between those. It then moves the operand by 2^-3: as a random walk by 2^-3 / sqrt(16) of
 // it.
 inline constexpr double kFp8 = 0x1p-5;
 inline double after_updates(const spec::RunSpec& run, double tolerance, std::size_t updates) {
@@ -65,8 +66,8 @@ inline spec::RunSpec on_one_rank(spec::RunSpec run) {
   return run;
 }
 
-// A choice between experts that are almost equally good may turn over with what bf16 rounds, of products or of
-// gradients; one that is dropped then is another.
+// A choice between almost equal experts may change with the rounding of products or gradients in bf16; then another
+// choice may be dropped.
 inline void expect_same_use_of_experts(const spec::RunSpec& run, const spec::StepRecord& real,
                                        const TrainedStep& expected, double tolerance, const std::string& what) {
   EXPECT_NEAR(real.balance_loss, expected.balance_loss, tolerance * expected.balance_loss) << what;
@@ -76,7 +77,7 @@ inline void expect_same_use_of_experts(const spec::RunSpec& run, const spec::Ste
   EXPECT_NEAR(real.expert_load, expected.expert_load, 1e-12 * expected.expert_load) << what;
 }
 
-// The steps of one rank, within a relative tolerance, and memory and traffic as the dry walk says.
+// The steps equal those of one rank within a relative tolerance, with memory and traffic as in the dry walk.
 inline void expect_training(const spec::RunSpec& run, const std::vector<TrainedStep>& expected, double tolerance,
                             const std::string& what, const MakeTokens& tokens = make_token_source) {
   TrainingRun training(run, first_weights(run), collectives_of(run), tokens);
@@ -89,11 +90,11 @@ inline void expect_training(const spec::RunSpec& run, const std::vector<TrainedS
     EXPECT_EQ(record.loss_tokens, expected[i].loss_tokens) << what << " step " << i;
     EXPECT_EQ(record.padding_tokens, expected[i].padding_tokens) << what << " step " << i;
     expect_same_use_of_experts(run, record, expected[i], within, what + " step " + std::to_string(i));
-    // Some stage always waits for another: of several, each.
+    // Some stage always waits for another: if there are several, each does.
     EXPECT_EQ(record.bubble_ns > 0, run.mesh.pp() > 1) << what;
     std::int64_t exposed_ns = 0;
     for (const auto& row : training.collectives().traffic()) exposed_ns += row.exposed_ns;
-    // Of a GPU the host waits for no single collective.
+    // With a GPU the host does not wait for single collectives.
     EXPECT_EQ(exposed_ns > 0, world().size() > 1 && device_under_test() == spec::Device::cpu) << what;
     EXPECT_LE(exposed_ns, record.exposed_comm_ns + record.bubble_ns) << what;
     EXPECT_EQ(record.data_ns + record.forward_ns + record.backward_ns + record.exposed_comm_ns + record.bubble_ns +
@@ -117,7 +118,7 @@ inline void expect_one_ranks_training(const spec::RunSpec& run, const std::strin
   expect_training(run, expected, tolerance, what, tokens);
 }
 
-// Whatever experts the tokens choose.
+// Enough room for any choice of experts.
 inline spec::RunSpec with_room_for_all(spec::RunSpec run) {
   if (has_expert_buffer(run)) run.expert_buffer_factor = static_cast<double>(run.mesh.ep());
   return run;

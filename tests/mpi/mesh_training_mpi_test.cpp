@@ -1,4 +1,4 @@
-// Every mesh trains as one rank does, and uses exactly the memory and the traffic that the dry walk says.
+// Every mesh trains like one rank, and uses exactly the memory and traffic of the dry walk.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -31,7 +31,7 @@ std::vector<MeshCase> meshes() {
     all.push_back({"dcn.fsdp2 x ici.fsdp", {.ici = {.fsdp = n / 2}, .dcn = {.fsdp = 2}}});
     all.push_back({"dcn.dp2 x ici.fsdp", {.ici = {.fsdp = n / 2}, .dcn = {.dp = 2}}});
   }
-  // The models here have four heads; the one of two key and value heads has them whole on each of four ranks.
+  // The models here have four heads; in the model with two key and value heads, each of four ranks has these whole.
   if (n == 2 || n == 4) all.push_back({"tp", {.ici = {.tp = n}}});
   if (n == 4) all.push_back({"dcn.tp2 x ici.tp2", {.ici = {.tp = 2}, .dcn = {.tp = 2}}});
   if (n >= 4) {
@@ -75,8 +75,8 @@ TEST(MeshTraining, EveryMeshEqualsOneRank) {
   }
 }
 
-// Counts differ from rank to rank, from microbatch to microbatch and from step to step; and in the second run the first
-// quarter of a step's sequences, which are whole ranks' where there are four shards, has no target at all.
+// Counts differ between ranks, microbatches and steps. In the second run the first quarter of a step's sequences has no
+// target at all; with four shards that is a whole rank's part.
 TEST(MeshTraining, MeansOverTheTargetsOfAllRanksEqualOneRanks) {
   for (const auto& mesh : meshes()) {
     for (auto run : {gpt_tiny(), llama_tiny()}) {
@@ -96,7 +96,7 @@ TEST(MeshTraining, MeansOverTheTargetsOfAllRanksEqualOneRanks) {
   }
 }
 
-// Rows of several documents: every stage of a pipeline attends within them, whether it reads tokens or not.
+// Rows of several documents: every stage of a pipeline attends within documents, whether it reads tokens or not.
 TEST(MeshTraining, DocumentsInARowEqualOneRanks) {
   for (const auto& mesh : meshes()) {
     for (auto run : {packed(gpt_tiny()), packed(llama_tiny())}) {
@@ -109,8 +109,8 @@ TEST(MeshTraining, DocumentsInARowEqualOneRanks) {
   }
 }
 
-// Three ranks along tp, and nothing that they divide but the heads: 44 tokens, a vocabulary of 97 or 101, a hidden
-// width of 80 or 128; key and value heads of each rank's own, and one that all share.
+// Three ranks along tp, which divide nothing but the heads: 44 tokens, a vocabulary of 97 or 101, a hidden width of 80
+// or 128; key and value heads of each rank's own, and one that all share.
 TEST(MeshTraining, OddSizesOverThreeRanksEqualOneRank) {
   if (world().size() != 3) GTEST_SKIP() << "needs three ranks";
   for (auto run :
@@ -128,7 +128,7 @@ TEST(MeshTraining, OddSizesOverThreeRanksEqualOneRank) {
 }
 
 // Schedules of both kinds, with and without shards and parts of layers; microbatches more and fewer than stages, layers
-// that they do not divide, several ranks at one end of a tied embedding.
+// that the stages do not divide, several ranks at one end of a tied embedding.
 TEST(MeshTraining, PipelinesOfManyMicrobatchesEqualOneRank) {
   const auto n = world().size();
   if (n == 1) GTEST_SKIP() << "needs two ranks";
@@ -160,7 +160,7 @@ TEST(MeshTraining, PipelinesOfManyMicrobatchesEqualOneRank) {
   }
 }
 
-// What is computed again takes its collectives along.
+// Recomputation repeats its collectives.
 TEST(MeshTraining, EveryPolicyHoldsWhereRanksShareALayer) {
   if (world().size() != 2) GTEST_SKIP() << "needs two ranks";
   for (auto run : {gpt_tiny(), llama_tiny(), qwen3_tiny(), t5_tiny(), lora_tiny(), dropped(gpt_tiny())}) {
@@ -193,7 +193,7 @@ TEST(MeshTraining, PrefetchingChangesTheMemoryNotTheResult) {
   }
 }
 
-// Nor a bit of it: weights that are kept, or rounded earlier, are those of their turn.
+// Nor does it change a bit: weights that are kept, or rounded earlier, equal those rounded at their turn.
 TEST(MeshTraining, PrefetchingChangesNoBit) {
   for (auto run : {gpt_tiny(), llama_tiny()}) {
     run.precision = spec::Precision::bf16;
@@ -230,8 +230,8 @@ TEST(MeshTraining, UpdatesInTheBackwardPassChangeNoBit) {
   }
 }
 
-// The gradients that ranks hold alike, in one message of each layer or in many: of the weights of all (dp), and beside
-// shards of them.
+// Gradients that several ranks hold, in one message for each layer or in many: for the weights of all ranks (dp), and
+// beside shards of them.
 TEST(MeshTraining, PartsOfAnAllReduceChangeItsMessagesAndNoBit) {
   const auto n = world().size();
   if (n == 1) GTEST_SKIP() << "needs two ranks";
@@ -278,8 +278,8 @@ TEST(MeshTraining, AccumulationAndRematHoldOnAMesh) {
   }
 }
 
-// A traced mesh trains as an untraced one, and its trace has every collective twice: handed over on the lane of the
-// schedule, running there or on the lane of its own thread, within the step.
+// A traced mesh trains like an untraced one. Its trace has every collective twice: submitted on the schedule lane, and
+// running there or on the lane of its own thread, within the step.
 TEST(MeshTraining, ATraceHasEveryCollectiveWhereItRan) {
   if (device_under_test() != spec::Device::cpu) GTEST_SKIP() << "what a GPU does is traced by CUPTI";
   auto run = llama_tiny();
@@ -334,11 +334,12 @@ TEST(MeshTraining, Bf16HoldsOnAMesh) {
   }
 }
 
-// Inputs and gradients of a rank are rounded with the scales of all; a maximum of theirs joins a step's collectives.
+// Inputs and gradients of a rank are rounded with the scales of all ranks; a maximum over these is one more collective
+// in a step.
 TEST(MeshTraining, Fp8HoldsOnAMesh) {
   for (auto run : {gpt_tiny(), llama_tiny()}) {
     run.precision = spec::Precision::fp8;
-    run.model.d_ff = 96;  // whose halves GPUs multiply
+    run.model.d_ff = 96;  // GPUs can multiply its halves
     run.mesh.ici.fsdp = world().size();
     expect_one_ranks_training(run, run.model.name + " fp8");
     if (world().size() != 2) continue;
@@ -347,7 +348,7 @@ TEST(MeshTraining, Fp8HoldsOnAMesh) {
   }
 }
 
-// The gathering reads what the update wrote of this rank's shard, in place of a cast of it.
+// The gathering reads this rank's shard as the update wrote it, instead of casting it.
 TEST(MeshTraining, KeptBf16WeightsGiveTheBitsOfCastOnes) {
   for (const auto& mesh : meshes()) {
     auto run = llama_tiny();
@@ -367,7 +368,7 @@ TEST(MeshTraining, KeptBf16WeightsGiveTheBitsOfCastOnes) {
   }
 }
 
-// One rank's trainings of these runs from equal first weights, each made by another rank.
+// One rank's trainings of these runs from equal first weights; other ranks do some of the runs.
 std::vector<std::vector<TrainedStep>> trained_apart(const std::vector<spec::RunSpec>& runs, const InitRule& init) {
   const auto ranks = static_cast<std::size_t>(world().size());
   const auto steps = static_cast<std::ptrdiff_t>(runs.front().steps);
@@ -399,11 +400,11 @@ double distance(const std::vector<TrainedStep>& from, const std::vector<TrainedS
 
 // fp32: as above, where the longest sum that ranks may share is over tokens, hidden width or vocabulary.
 //
-// bf16, fp8, moments and gradients in bf16: ranks round their parts of a sum, one rank the sum. How far errors of that
-// size carry a model so small is seen on one rank, from roundings of the weights or moments to nearest and at random:
-// the farthest of them from fp32 is taken for the farthest that any rounding comes, and two that are no farther from
-// fp32 are at most twice that apart. Of gradients one rank makes one rounding alone: others are seen where it computes
-// them in as many parts as there are ranks, of which it rounds each sum.
+// bf16, fp8, moments and gradients in bf16: ranks round their parts of a sum, one rank rounds the sum. The effect of
+// such errors on so small a model is observed on one rank, with roundings of the weights or moments to nearest and at
+// random. The largest observed distance from fp32 is taken as the largest that any rounding causes, and two runs within
+// it differ by at most twice that. One rank rounds a gradient only once: more roundings are observed by computing
+// gradients in as many parts as ranks, each of whose sums is rounded.
 void expect_random_run(const spec::RunSpec& run, const std::string& what) {
   const auto alone = on_one_rank(run);
   std::vector<spec::RunSpec> runs{alone};
@@ -420,7 +421,7 @@ void expect_random_run(const spec::RunSpec& run, const std::string& what) {
     other.precision = run.precision;
     other.optimizer = optimizer;
     runs.push_back(other);
-    // Where no choice of an expert depends on the part that it is of.
+    // Only if no choice of an expert depends on its part.
     if (optimizer.gradients == spec::StateType::bf16 && run.model.moe.capacity_factor == 0) {
       for (const std::int64_t parts : {run.mesh.fsdp(), run.mesh.dp() * run.mesh.fsdp()}) {
         runs.push_back(other);
@@ -446,8 +447,8 @@ void expect_random_run(const spec::RunSpec& run, const std::string& what) {
 TEST(MeshTraining, RandomRunsEqualOneRank) {
   for (std::uint64_t seed = 0; seed < 12; ++seed) {
     auto run = with_room_for_all(random_run(seed, world().size(), device_under_test()));
-    // A gradient near zero that is rounded has another sign, and with AdamW's own eps another step of the whole
-    // learning rate, which few roundings on one rank say too little of.
+    // A gradient near zero may change its sign when it is rounded; with AdamW's usual eps that changes a whole step of
+    // the learning rate. The few roundings on one rank do not show enough of this.
     if (run.optimizer.gradients == spec::StateType::bf16) run.optimizer.eps = 1e-4;
     expect_random_run(run, "seed " + std::to_string(seed) + " " + spec::canonical_json(run));
   }

@@ -15,7 +15,7 @@ std::unique_ptr<Collectives> messengers_of(const spec::MeshSpec& mesh) {
   return world().make_collectives(Mesh(mesh, world().rank()), kRingAndSums);
 }
 
-// Eager messages, and ones that MPI moves only when both sides are there; more than a part by messages.
+// Eager messages, and ones that MPI moves only when both sides call it; the largest is more than one part by messages.
 constexpr std::array<std::int64_t, 3> kMessageSizes{3, 20'000, 1'000'000};
 
 TensorView message_view(std::vector<std::int32_t>& values) {
@@ -29,7 +29,8 @@ std::vector<std::int32_t> values_of(std::int64_t rank, std::int64_t number, std:
   return out;
 }
 
-// Everybody sends before anybody receives, several in each direction, and receives the directions the other way round.
+// All ranks send before any receives, several messages in each direction, and receive the directions in the opposite
+// order.
 TEST(MpiMessages, PassEachOtherAndKeepTheirOrder) {
   const auto n = world().size();
   if (n == 1) GTEST_SKIP() << "needs two ranks";
@@ -57,8 +58,9 @@ TEST(MpiMessages, PassEachOtherAndKeepTheirOrder) {
   }
 }
 
-// A circle: each of the first stage sleeps in a sum until the other has come, who waits for a message from a rank that
-// is in a sum with the one to whom the first has sent. It is opened by who moves the first message meanwhile.
+// A circle of waiting ranks: each rank of the first stage sleeps in a sum until the other rank has come. That one waits
+// for a message from a rank that sleeps in a sum with the receiver of the first rank's message. The circle opens if the
+// first message is moved meanwhile.
 TEST(MpiMessages, AreMovedWhileTheirSenderSleeps) {
   if (world().size() != 4) GTEST_SKIP() << "needs four ranks";
   const auto collectives = messengers_of({.ici = {.dp = 2, .pp = 2}});

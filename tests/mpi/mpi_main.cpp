@@ -20,13 +20,13 @@ Processes& world() {
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
-  // "messages": as ranks of several nodes exchange data, in parts.
+  // "messages": ranks exchange data as those of several nodes do, in parts.
   perfbench::engine::MpiOptions options;
   if (argc > 1 && std::string_view(argv[1]) == "messages") {
     options = {.on_node = perfbench::engine::OnNode::messages, .largest_message_bytes = 65'536};
   }
   perfbench::engine::processes = perfbench::engine::make_mpi_processes(options);
-  // A rank whose test fails goes on to the same collectives as the others, so all of them end.
+  // A rank whose test fails continues with the same collectives as the others, so that all of them end.
   const int failed = RUN_ALL_TESTS();
   perfbench::engine::processes.reset();
   return failed;

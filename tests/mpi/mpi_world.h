@@ -1,4 +1,4 @@
-// The processes of this test run, made once by main.
+// The processes of this test run, created once by main.
 #pragma once
 
 #include "engine/parallel/processes.h"

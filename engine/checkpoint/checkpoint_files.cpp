@@ -40,7 +40,7 @@ constexpr auto kLookAgain = std::chrono::milliseconds(2);
 
 [[noreturn]] void damaged(const fs::path& path, const std::string& what) {
   throw BadInput("checkpoint: " + path.string() + " " + what +
-                 "; it is damaged, and nothing was taken from it: restore another checkpoint");
+                 "; the checkpoint is damaged and nothing was restored from it; restore another one");
 }
 
 fs::path step_folder(const fs::path& folder, std::int64_t step) {
@@ -102,9 +102,9 @@ void rename_folder(const fs::path& from, const fs::path& to) {
 void require_none_later(const fs::path& folder, std::int64_t first_step) {
   const auto found = whole_checkpoints(folder);
   if (found.empty() || found.back().step <= first_step) return;
-  throw BadInput("checkpoint: " + found.back().folder.string() + " is of a later step than the run begins with, " +
-                 std::to_string(first_step) +
-                 "; restore it (checkpoint.restore), or name a folder of its own (checkpoint.path)");
+  throw BadInput("checkpoint: " + found.back().folder.string() +
+                 " is from a later step than the first one of this run, " + std::to_string(first_step) +
+                 "; restore it (checkpoint.restore), or give this run its own folder (checkpoint.path)");
 }
 
 void remove_unfinished(const fs::path& folder) {
@@ -138,9 +138,10 @@ std::string wait_for_list(const fs::path& path, const std::atomic<bool>& stop) {
   while (!fs::exists(path)) {
     if (stop) return {};
     if (std::chrono::steady_clock::now() > until) {
-      throw EngineError(EngineExit::failed, "checkpoint: " + path.string() +
-                                                " did not come for ten minutes; checkpoint.path must be a folder that "
-                                                "the nodes of all ranks share");
+      throw EngineError(EngineExit::failed,
+                        "checkpoint: " + path.string() +
+                            " did not appear within ten minutes; checkpoint.path must be a folder that "
+                            "the nodes of all ranks share");
     }
     std::this_thread::sleep_for(kLookAgain);
   }
@@ -180,12 +181,12 @@ SavedCheckpoint find_checkpoint(const fs::path& path) {
   if (fs::exists(named / spec::kCheckpointFile)) {
     if (const auto step = step_of(named)) return {*step, named};
     throw BadInput("checkpoint: " + named.string() +
-                   " was never finished, or has another name than step_00000120 of a whole one");
+                   " was never finished, or is not named like a whole checkpoint (step_00000120)");
   }
   const auto found = whole_checkpoints(named);
   if (found.empty()) {
-    throw BadInput("checkpoint: there is none in " + named.string() +
-                   ", which is to have folders such as step_00000120");
+    throw BadInput("checkpoint: no checkpoint found in " + named.string() +
+                   ", which should contain folders such as step_00000120");
   }
   return found.back();
 }
@@ -198,7 +199,7 @@ CheckpointFolder::CheckpointFolder(const fs::path& folder, std::int64_t first_st
     if (::flock(lock_, LOCK_EX | LOCK_NB) != 0) {
       if (errno != EWOULDBLOCK) cannot("lock", folder);
       throw BadInput("checkpoint: another run saves into " + folder.string() +
-                     "; name a folder of its own (checkpoint.path)");
+                     "; give this run its own folder (checkpoint.path)");
     }
     require_none_later(folder, first_step);
     remove_unfinished(folder);
@@ -267,7 +268,7 @@ CheckpointContents read_contents(const SavedCheckpoint& checkpoint) {
   const fs::path file = checkpoint.folder / spec::kCheckpointFile;
   out.manifest = parse(file, read_text(file), spec::parse_checkpoint_manifest);
   if (out.manifest.step != checkpoint.step) {
-    damaged(file, "is of step " + std::to_string(out.manifest.step) + ", which is not its folder's");
+    damaged(file, "is for step " + std::to_string(out.manifest.step) + ", unlike its folder");
   }
   if (std::ssize(out.manifest.shards) != out.manifest.ranks) {
     damaged(file, "has checksums of " + std::to_string(out.manifest.shards.size()) + " lists, of " +
@@ -277,7 +278,7 @@ CheckpointContents read_contents(const SavedCheckpoint& checkpoint) {
     const fs::path list = checkpoint.folder / shard_name(rank, ".json");
     const auto text = read_text(list);
     if (checksum(text.data(), text.size()) != out.manifest.shards[static_cast<std::size_t>(rank)]) {
-      damaged(list, "has another checksum than " + std::string(spec::kCheckpointFile) + " says");
+      damaged(list, "has a checksum that differs from the one in " + std::string(spec::kCheckpointFile));
     }
     out.shards.push_back(parse(list, text, spec::parse_checkpoint_shard));
   }

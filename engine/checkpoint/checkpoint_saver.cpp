@@ -82,7 +82,7 @@ const TensorView& CheckpointSaver::snapshot_of(const TensorView& source) const {
   for (const auto& snapshot : snapshots_) {
     if (snapshot.source.data == source.data) return snapshot.values;
   }
-  throw LogicFault("checkpoint: there is no copy of what is to be saved");
+  throw LogicFault("checkpoint: the values to save have not been copied");
 }
 
 void CheckpointSaver::take_snapshot() {

@@ -29,7 +29,7 @@ void require_same_model(const spec::RunSpec& run, const CheckpointContents& cont
   std::string differences;
   for (const auto& [field, asked, found] : spec::difference(run, saved)) {
     if (!matters(field)) continue;
-    differences += (differences.empty() ? "" : ", ") + field + " " + found + " where the run has " + asked;
+    differences += (differences.empty() ? "" : "; ") + field + " " + found + ", but the run has " + asked;
   }
   if (differences.empty()) return;
   throw BadInput("checkpoint: " + contents.folder.string() + " is of another model: " + differences);
@@ -60,7 +60,7 @@ std::vector<float> amax_history(const CheckpointReader& saved, const std::string
   std::vector<float> out(static_cast<std::size_t>(count));
   if (count == 0) return out;
   const auto values = saved.read(name, kState, {.run = count, .stride = count, .count = count});
-  if (values.dtype != DType::f32) throw BadInput("checkpoint: " + name + " is saved in another type than f32");
+  if (values.dtype != DType::f32) throw BadInput("checkpoint: " + name + " is saved in a type other than f32");
   std::memcpy(out.data(), values.bytes.data(), values.bytes.size());
   return out;
 }

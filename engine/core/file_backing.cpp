@@ -33,7 +33,7 @@ int open_nameless(const fs::path& folder) {
 class NamelessFile {
  public:
   explicit NamelessFile(const fs::path& folder) : folder_(folder), file_(open_nameless(folder)) {
-    if (file_ < 0) refuse("it cannot be made", errno);
+    if (file_ < 0) refuse("it cannot be created", errno);
   }
   ~NamelessFile() { ::close(file_); }
   NamelessFile(const NamelessFile&) = delete;

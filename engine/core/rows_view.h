@@ -42,7 +42,7 @@ struct RowsView {
 
   // Throws LogicFault if the rows are not dense.
   TensorView dense() const {
-    if (!is_dense()) throw LogicFault("rows that lie apart stand where dense ones are needed");
+    if (!is_dense()) throw LogicFault("dense rows are required, but these rows are apart");
     return {data, dtype, shape};
   }
   // The columns [first, first + count) of the same rows, which must not be grouped. It stays a null view in a dry walk.
@@ -61,7 +61,7 @@ struct RowsView {
 
  private:
   void require_ungrouped() const {
-    if (group != 1) throw LogicFault("rows that lie in groups have no columns of their own");
+    if (group != 1) throw LogicFault("grouped rows cannot be divided into columns");
   }
 };
 

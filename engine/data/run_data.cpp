@@ -19,7 +19,7 @@ std::unique_ptr<TokenSource> make_token_source(const spec::RunSpec& run) {
     case spec::DataKind::instruction:
       return make_instruction_tokens(run);
   }
-  throw LogicFault("a kind of data without a source");
+  throw LogicFault("there is no source for this kind of data");
 }
 
 RunData make_run_data(const spec::RunSpec& run) {
@@ -40,7 +40,7 @@ RunData make_run_data(const spec::RunSpec& run) {
   const auto steps = evaluation_steps(run, rows);
   if (run.steps != steps) {
     throw BadInput(run.data.path + "/" + run.data.split + ": has " + std::to_string(rows) + " rows, which are " +
-                   std::to_string(steps) + " steps of " + std::to_string(run.global_batch) + "; the run says steps " +
+                   std::to_string(steps) + " steps of " + std::to_string(run.global_batch) + "; the run has steps " +
                    std::to_string(run.steps));
   }
   return out;

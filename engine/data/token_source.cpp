@@ -5,7 +5,7 @@
 namespace perfbench::engine {
 
 void TokenSource::read_document_starts(const BatchPlace&, std::span<std::int32_t>) {
-  throw LogicFault("a source whose rows are not packed was asked for the documents in them");
+  throw LogicFault("a source without packed rows cannot give the documents in them");
 }
 
 }  // namespace perfbench::engine

@@ -102,14 +102,14 @@ SlowSpan parse_slow(FaultText& text, const std::string& whole) {
                 .fraction = text.take_number("fraction", 0),
                 .delay_ns = static_cast<std::int64_t>(kNsPerUs * text.take_number("us", 0))};
   if (!is_span(slow.name)) {
-    throw BadInput("--inject " + whole + ": there is no span '" + slow.name +
-                   "'; there are ops, step, the collectives, and the phases and operations of trace_record.h");
+    throw BadInput("--inject " + whole + ": unknown span '" + slow.name +
+                   "'; use ops, step, a collective, or a phase or operation of trace_record.h");
   }
   if (slow.fraction == 0 && slow.delay_ns == 0) {
-    throw BadInput("--inject " + whole + ": by how much? fraction=0.1 or us=500");
+    throw BadInput("--inject " + whole + " needs fraction=0.1 or us=500");
   }
   if (slow.delay_ns == 0 && (names<spec::TracePhase>(slow.name) || slow.name == "step")) {
-    throw BadInput("--inject " + whole + ": a phase or step can be slower by us alone");
+    throw BadInput("--inject " + whole + ": for a phase or a step only us is allowed");
   }
   return slow;
 }
@@ -140,8 +140,8 @@ Wanted parse(const std::vector<std::string>& texts) {
       wanted.clock_noise = text.take_number("noise", kUsualClockNoise);
     } else {
       throw BadInput("--inject " + whole + ": unknown fault '" + text.kind() +
-                     "'; there are slow, startup, allocate, out_of_memory, wrong_gradient, crowded_expert, " +
-                     "wrong_score and work_clock");
+                     "'; use slow, startup, allocate, out_of_memory, wrong_gradient, crowded_expert, " +
+                     "wrong_score or work_clock");
     }
     text.finish();
   }
@@ -205,7 +205,7 @@ class InjectedFaults : public Faults {
 std::unique_ptr<Faults> make_faults(const std::vector<std::string>& wanted, spec::Device device) {
   if (wanted.empty()) return nullptr;
   if (device != spec::Device::cpu) {
-    throw BadInput("--inject: faults are in what the host computes; a run on a GPU can have none");
+    throw BadInput("--inject: faults can be injected only into runs on a CPU");
   }
   return std::make_unique<InjectedFaults>(parse(wanted));
 }

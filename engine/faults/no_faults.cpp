@@ -6,7 +6,7 @@ namespace perfbench::engine {
 std::unique_ptr<Faults> make_faults(const std::vector<std::string>& wanted, spec::Device) {
   if (wanted.empty()) return nullptr;
   throw BadInput("--inject " + wanted.front() +
-                 ": this engine measures and has no faults; perfbench-engine-inject, which is built beside it, has");
+                 ": this engine contains no faults; use perfbench-engine-inject, which is built beside it");
 }
 
 }  // namespace perfbench::engine

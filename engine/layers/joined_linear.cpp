@@ -27,7 +27,7 @@ std::optional<Linear> joined(const Linear& first, const Linear& second) {
 }  // namespace
 
 JoinedLinear::JoinedLinear(std::initializer_list<Linear> members, Products products) : products_(products) {
-  if (members.size() == 0 || members.size() > kMost) throw LogicFault("so many linear layers are not joined");
+  if (members.size() == 0 || members.size() > kMost) throw LogicFault("this number of linear layers cannot be joined");
   for (const Linear& linear : members) {
     members_[count_] = linear;
     first_output_[count_ + 1] = first_output_[count_] + linear.outputs();

@@ -22,18 +22,19 @@ constexpr std::string_view kUsage =
     "                                       under mpirun for a mesh of several ranks\n"
     "        [--turns FOLDER]               takes each step when the FIFOs in it say so "
     "(workloads/spec/turn_files.h)\n"
-    "        [--inject FAULT]...            perfbench-engine-inject alone: faults made on purpose "
+    "        [--inject FAULT]...            only perfbench-engine-inject: injects a fault "
     "(engine/faults/faults.h)\n"
     "  perfbench-engine dry [--rank R] [--largest N] [--lines] FILE...   prints memory, FLOPs and traffic of each\n"
     "                                       run.json, a JSON line each; with its N largest kinds of tensors in place\n"
     "                                       of every tensor. --lines: each FILE has a run.json on every line\n"
     "  perfbench-engine dry --operations [--rank R] [--lines] FILE...   prints calls, FLOPs and bytes of a step's\n"
     "                                       operations, a JSON line for each run.json\n"
-    "  perfbench-engine check [--turns] [--inject FAULT]...   whether it knows these; runs nothing\n"
+    "  perfbench-engine check [--turns] [--inject FAULT]...   tells whether it supports these; runs nothing\n"
     "  perfbench-engine env                 prints the facts of this machine and build as JSON\n"
-    "  perfbench-engine overhead --dir DIR [--rounds N]   steps of DIR/run.json, watched by nobody, by the span "
+    "  perfbench-engine overhead --dir DIR [--rounds N]   the time of steps of DIR/run.json without a watcher, with "
+    "the span "
     "recorder,\n"
-    "                                       by CUPTI and by NVML in turn; a JSON line each\n"
+    "                                       with CUPTI and with NVML, in turn; a JSON line each\n"
     "  perfbench-engine probe [--count N]   times the noise probe N times, a JSON line each\n"
     "  perfbench-engine weights import WEIGHTS --model MODEL.json --out FOLDER   a checkpoint of step 0 from "
     "safetensors\n"
@@ -63,7 +64,7 @@ int dispatch(const std::vector<std::string>& args) {
   if (args[0] == "overhead") return static_cast<int>(engine::overhead_command(rest));
   if (args[0] == "probe") return static_cast<int>(engine::probe_command(rest));
   if (args[0] == "weights") return static_cast<int>(engine::weights_command(rest));
-  return usage_error("there is no command '" + args[0] + "'");
+  return usage_error("unknown command '" + args[0] + "'");
 }
 
 }  // namespace

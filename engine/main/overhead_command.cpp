@@ -39,7 +39,7 @@ EngineExit overhead_command(const std::vector<std::string>& args) {
   }
   if (dir.empty() || args.size() % 2 != 0) throw UsageError("overhead needs --dir DIR, and takes --rounds N");
   auto run = load_run(dir / "run.json");
-  if (run.mesh.devices() != 1) throw BadInput("overhead is measured on one rank, the mesh of the run has several");
+  if (run.mesh.devices() != 1) throw BadInput("overhead is measured on one rank, but the mesh of the run has several");
   omp_set_num_threads(static_cast<int>(resolved_threads(run.threads_per_rank, 1)));
   run.trace_steps = 1;  // without it the backend makes no tracer
   Assembly assembly(run, make_backend(run, nullptr, dir), {.data = make_run_data(run)});

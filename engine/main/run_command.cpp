@@ -46,7 +46,7 @@ Ranks join_ranks(const spec::RunSpec& run) {
   const std::int64_t launched = launched_ranks();
   if (launched != run.mesh.devices()) {
     throw BadInput("the mesh has " + std::to_string(run.mesh.devices()) +
-                   " ranks, this process was started as one of " + std::to_string(launched) +
+                   " ranks, but this process was started as one of " + std::to_string(launched) +
                    "; start it with mpirun -np " + std::to_string(run.mesh.devices()));
   }
   if (launched == 1) return ranks;
@@ -149,7 +149,7 @@ void finish_trace(StepTracer& tracer, const fs::path& dir, const spec::RunSpec& 
   const auto file = dir / ("trace.rank" + std::to_string(rank) + ".jsonl");
   const auto problem = tracer.finish(file, first_step, run.trace_steps);
   if (problem.empty()) return;
-  std::fprintf(stderr, "perfbench-engine: rank %lld: there is no whole trace: %s\n", static_cast<long long>(rank),
+  std::fprintf(stderr, "perfbench-engine: rank %lld: the trace is incomplete: %s\n", static_cast<long long>(rank),
                problem.c_str());
 }
 

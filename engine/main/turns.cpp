@@ -17,7 +17,7 @@ int open_fifo(const std::filesystem::path& file) {
   const int fd = open(file.c_str(), O_RDWR | O_CLOEXEC);
   struct stat status {};
   if (fd >= 0 && fstat(fd, &status) == 0 && S_ISFIFO(status.st_mode)) return fd;
-  const std::string problem = fd < 0 ? std::strerror(errno) : "it is no FIFO";
+  const std::string problem = fd < 0 ? std::strerror(errno) : "it is not a FIFO";
   if (fd >= 0) close(fd);
   throw BadInput("--turns: " + file.string() + ": " + problem);
 }

@@ -33,7 +33,7 @@ WeightType named_type(const std::string& name) {
 
 WeightsArguments parse_weights_arguments(const std::vector<std::string>& args) {
   if (args.size() < 2 || (args[0] != "import" && args[0] != "export")) {
-    throw UsageError("weights needs import or export, and what to take");
+    throw UsageError("weights needs import or export, and a path to read");
   }
   WeightsArguments out{.what = args[0], .from = args[1], .out = {}, .model = {}};
   for (std::size_t i = 2; i < args.size(); i += 2) {

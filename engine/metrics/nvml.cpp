@@ -76,7 +76,7 @@ std::unique_ptr<Nvml> Nvml::open(std::string& reason, const std::string& library
   f->load(f->processes, "nvmlDeviceGetComputeRunningProcesses_v3");
   if (f->init == nullptr || f->shutdown == nullptr || f->error_string == nullptr || f->driver_version == nullptr ||
       f->device_by_bus == nullptr) {
-    reason = library + " is no NVML of a driver that CUDA 12 runs on";
+    reason = library + " is not the NVML of a driver for CUDA 12";
     return nullptr;
   }
   if (const int code = f->init(); code != kSuccess) {

@@ -73,7 +73,7 @@ AttentionSplit split_attention_backward(const AttentionDims& d, Summation summat
   const bool whole = split.sequences == d.batch && split.kv_heads == d.n_kv_heads;
   if (!whole && d.seq_len % kAlignedRows != 0) {
     return {.refusal =
-                "the backward pass goes in parts, which begin at multiples of 16 bytes only where seq_len is a "
+                "the backward pass is divided into parts, which begin at multiples of 16 bytes only if seq_len is a "
                 "multiple of 4, and it is " +
                 text(d.seq_len)};
   }

@@ -84,7 +84,7 @@ void Ops::route_forward(const RouteForwardArgs& args) {
   const bool not_asked = !args.balance_B.defined() && !args.load_B.defined() && !args.dropped_E.defined();
   require(not_asked || (is(args.balance_B, DType::f32, of_sequences) && is(args.load_B, DType::f32, of_sequences) &&
                         is(args.dropped_E, DType::f32, Shape{experts})),
-          "route_forward", "balance and load are f32 [B], dropped f32 [E], or none of them is there", operands);
+          "route_forward", "balance and load are f32 [B], dropped f32 [E], or all are absent", operands);
   const OpSpan span = begin(spec::TraceOp::route_forward,
                             {.read_bytes = bytes_of(logits),
                              .written_bytes = bytes_of(args.gates_NC, args.experts_NC, args.rows_NC, args.choices_Q,

@@ -53,7 +53,7 @@ void Watchdog::run() {
 std::string has_not_ended(const std::string& name, Watchdog::Clock::duration waited) {
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(waited);
   return name + " has not ended after " + std::to_string(seconds.count()) +
-         " s; another rank died, hangs, or took another way";
+         " s; another rank died, hangs, or took a different path";
 }
 
 }  // namespace perfbench::engine

@@ -88,8 +88,8 @@ ParameterPlace UnitLayout::place(std::string_view wanted) const {
 
 void UnitLayout::require_found(std::size_t parameters_found) const {
   if (parameters_found == parameters.size()) return;
-  throw LogicFault("unit " + name + " has " + std::to_string(parameters.size()) + " parameters, its user found " +
-                   std::to_string(parameters_found));
+  throw LogicFault("unit " + name + " has " + std::to_string(parameters.size()) +
+                   " parameters, but its user looked up " + std::to_string(parameters_found));
 }
 
 std::vector<UnitLayout::Gap> UnitLayout::padding() const {

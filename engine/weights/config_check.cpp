@@ -64,7 +64,7 @@ class ConfigCheck {
  public:
   ConfigCheck(fs::path file, spec::Json theirs, spec::Json ours)
       : file_(std::move(file)), theirs_(std::move(theirs)), ours_(std::move(ours)) {
-    if (!theirs_.is_object()) refuse("is no mapping");
+    if (!theirs_.is_object()) refuse("is not a mapping");
     take_rope_parameters();
     theirs_["rope_scaling"] = scaling(value(theirs_, "rope_scaling"));
     if (const auto heads = value(theirs_, "num_attention_heads"); heads.is_number_integer()) {
@@ -121,7 +121,7 @@ class ConfigCheck {
  private:
   [[noreturn]] void refuse(const std::string& what) const { throw BadInput("weights: " + file_.string() + " " + what); }
   [[noreturn]] void contradict(const std::string& key, const spec::Json& theirs, const spec::Json& ours) const {
-    refuse("has " + key + " " + spec::json_line(theirs) + ", the model's is " + spec::json_line(ours));
+    refuse("has " + key + " " + spec::json_line(theirs) + ", but the model has " + spec::json_line(ours));
   }
   [[noreturn]] void unknown(const std::string& key, const spec::Json& theirs) const {
     refuse("has " + key + " " + spec::json_line(theirs) + ", which the engine does not compute");
@@ -166,7 +166,7 @@ spec::Json parsed(const fs::path& file, const std::string& text) {
   try {
     return spec::parse_json(text);
   } catch (const spec::SpecError& e) {
-    throw BadInput("weights: " + file.string() + " is no configuration: " + e.what());
+    throw BadInput("weights: " + file.string() + " is not a configuration: " + e.what());
   }
 }
 
@@ -191,7 +191,7 @@ void check_config(const fs::path& weights, const std::string& ours, std::int64_t
     check.check_neutral();
     check.check_window(max_seq_len);
   } catch (const spec::Json::exception& e) {
-    throw BadInput("weights: " + file.string() + " is no configuration of a model: " + e.what());
+    throw BadInput("weights: " + file.string() + " is not the configuration of a model: " + e.what());
   }
 }
 

@@ -45,8 +45,8 @@ void require_fresh_folder(const fs::path& folder, const Own& own) {
   for (const auto& entry : fs::directory_iterator(folder, failure)) {
     const auto name = entry.path().filename().string();
     if (own(name)) continue;
-    throw BadInput("weights: " + folder.string() + " is to hold nothing else, and has " + name +
-                   "; name a new folder, or an empty one");
+    throw BadInput("weights: " + folder.string() + " must be empty, but contains " + name +
+                   "; use a new folder or an empty one");
   }
   if (failure) throw BadInput("weights: cannot read " + folder.string() + ": " + failure.message());
 }
@@ -75,7 +75,7 @@ void check_files(const Safetensors& files, const WeightLayout& layout, const fs:
     const auto& found = files.weight(name);
     if (found.shape != tensor.shape) {
       throw BadInput("weights: " + path.string() + " has " + name + " " + shape_text(found.shape) +
-                     ", the model's is " + shape_text(tensor.shape));
+                     ", but the model has " + shape_text(tensor.shape));
     }
     ++expected[name];
   }
@@ -83,7 +83,7 @@ void check_files(const Safetensors& files, const WeightLayout& layout, const fs:
   for (const auto& [name, entry] : files.entries()) {
     if (expected.contains(name)) continue;
     throw BadInput("weights: " + path.string() + " has " + name + " " + shape_text(entry.shape) +
-                   ", which is no tensor of the model");
+                   ", which is not a tensor of the model");
   }
 }
 
@@ -160,7 +160,7 @@ std::string export_weights(const fs::path& checkpoint, const fs::path& folder, W
   const auto& manifest = saved.contents().manifest;
   if (manifest.lora.used()) {
     throw BadInput("weights: " + saved.contents().folder.string() +
-                   " holds adapters beside the weights they were trained with, which these files have no place for");
+                   " contains adapters, which these files cannot store");
   }
   const auto layout = weight_layout(manifest.model);
   require_fresh_folder(folder,

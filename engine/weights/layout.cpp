@@ -15,14 +15,14 @@ using Json = nlohmann::ordered_json;
 enum class Family { gpt2, llama, qwen2, qwen3, mixtral, qwen3_moe };
 
 [[noreturn]] void no_layout(const spec::ModelSpec& model, const std::string& why) {
-  throw BadInput("weights: no implementation of transformers that is known here computes " + model.name + ": " + why);
+  throw BadInput("weights: no known implementation in transformers computes " + model.name + ": " + why);
 }
 
 // Checks the requirements that all families share; throws the reason if the model does not meet them.
 void check_rotated(const spec::ModelSpec& model) {
-  if (model.norm != spec::NormKind::rmsnorm) no_layout(model, "layernorm goes with learned positions alone");
+  if (model.norm != spec::NormKind::rmsnorm) no_layout(model, "layernorm is supported only with learned positions");
   if (model.activation != spec::Activation::swiglu) {
-    no_layout(model, "its activation is " + std::string(spec::enum_name(model.activation)) + ", theirs is swiglu");
+    no_layout(model, "its activation is " + std::string(spec::enum_name(model.activation)) + ", but theirs is swiglu");
   }
 }
 
@@ -38,13 +38,15 @@ Family family_of_experts(const spec::ModelSpec& model) {
 
 Family family_of(const spec::ModelSpec& model) {
   if (!model.needs.empty()) no_layout(model, "it has blocks that the engine does not have");
-  if (model.attention_scale != 0.0) no_layout(model, "its attention_scale is its own");
-  if (model.position.kind == spec::PositionKind::t5_relative_bias) no_layout(model, "its positions are T5's");
+  if (model.attention_scale != 0.0) no_layout(model, "it has its own attention_scale");
+  if (model.position.kind == spec::PositionKind::t5_relative_bias) no_layout(model, "it has T5's relative positions");
   if (model.position.kind == spec::PositionKind::learned) {
     if (model.norm != spec::NormKind::layernorm || model.bias != spec::BiasKind::all || model.moe.n_experts > 0 ||
         model.n_kv_heads != model.n_heads || model.n_heads * model.head_dim != model.d_model ||
         model.activation == spec::Activation::swiglu || model.activation == spec::Activation::geglu) {
-      no_layout(model, "learned positions are GPT-2's: layernorm, biases, as many heads of each kind, d_model wide");
+      no_layout(
+          model,
+          "learned positions need GPT-2's layernorm, biases, equal numbers of heads, and heads that add up to d_model");
     }
     return Family::gpt2;
   }
@@ -52,7 +54,8 @@ Family family_of(const spec::ModelSpec& model) {
   if (model.moe.n_experts > 0) return family_of_experts(model);
   if (model.bias == spec::BiasKind::all) no_layout(model, "it has biases everywhere");
   if (model.bias == spec::BiasKind::qkv) {
-    if (model.qk_norm != spec::QkNorm::none) no_layout(model, "Qwen2 has biases, Qwen3 norms of heads, none has both");
+    if (model.qk_norm != spec::QkNorm::none)
+      no_layout(model, "Qwen2 has biases and Qwen3 has norms of heads, but no family has both");
     return Family::qwen2;
   }
   return model.qk_norm == spec::QkNorm::none ? Family::llama : Family::qwen3;

@@ -58,7 +58,7 @@ spec::Json parse_header(const fs::path& file, std::string_view text) {
   try {
     return spec::parse_json(text);
   } catch (const spec::SpecError& e) {
-    refuse(file, std::string("has no JSON where it should: ") + e.what());
+    refuse(file, std::string("has an invalid JSON header: ") + e.what());
   }
 }
 
@@ -108,7 +108,7 @@ Safetensors::Entry parse_entry(const fs::path& file, const std::string& name, co
   entry.offset = places.at(0).get<std::int64_t>();
   const auto end = places.at(1).get<std::int64_t>();
   if (entry.offset < 0 || (entry.type && end - entry.offset != elements * known->bytes)) {
-    refuse(file, "has " + name + " in other bytes than its shape takes");
+    refuse(file, "has " + name + " with a size in bytes that does not match its shape");
   }
   return entry;
 }
@@ -147,11 +147,12 @@ Safetensors::Safetensors(const fs::path& path) : path_(path) {
     std::map<std::string, int> files;
     for (const auto& [name, file] : index.at("weight_map").items()) ++files[file.get<std::string>()];
     for (const auto& [file, count] : files) {
-      if (fs::path(file).filename() != file) refuse(path / kIndex, "names '" + file + "', which is not beside it");
+      if (fs::path(file).filename() != file)
+        refuse(path / kIndex, "names '" + file + "', which is not in the same folder");
       add_file(path / file);
     }
   } catch (const nlohmann::json::exception& e) {
-    refuse(path / kIndex, std::string("is no index of weights: ") + e.what());
+    refuse(path / kIndex, std::string("is not an index of weights: ") + e.what());
   }
 }
 
@@ -159,7 +160,7 @@ void Safetensors::add_file(const fs::path& file) {
   std::uint64_t length = 0;
   std::memcpy(&length, read_bytes(file, 0, sizeof length).data(), sizeof length);
   if (length > static_cast<std::uint64_t>(kLargestHeaderBytes)) {
-    refuse(file, "begins with a header of " + std::to_string(length) + " bytes: it is no file of safetensors");
+    refuse(file, "begins with a header of " + std::to_string(length) + " bytes: it is not a safetensors file");
   }
   const auto text = read_bytes(file, sizeof length, static_cast<std::int64_t>(length));
   const auto header = parse_header(file, {text.data(), text.size()});
@@ -169,10 +170,11 @@ void Safetensors::add_file(const fs::path& file) {
       if (name == "__metadata__") continue;
       auto entry = parse_entry(file, name, json);
       entry.offset += begin;
-      if (!entries_.emplace(name, std::move(entry)).second) refuse(file, "has " + name + ", as another file has");
+      if (!entries_.emplace(name, std::move(entry)).second)
+        refuse(file, "has " + name + ", which another file also has");
     }
   } catch (const nlohmann::json::exception& e) {
-    refuse(file, std::string("has another header than safetensors have: ") + e.what());
+    refuse(file, std::string("has a header that is not one of safetensors: ") + e.what());
   }
 }
 

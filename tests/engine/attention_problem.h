@@ -1,4 +1,4 @@
-// An attention with all its operands: random inputs, and zeros for what is computed.
+// An attention with all its operands: random inputs, and zeros for the results.
 #pragma once
 
 #include "engine/ops/ops.h"
@@ -67,7 +67,7 @@ struct AttentionProblem {
   TensorView with_bias(const oracle::Operand& operand) const {
     return score_bias == ScoreBias::none ? TensorView{} : operand.view();
   }
-  // As an oracle takes it.
+  // In the form that an oracle takes.
   oracle::ScoreRules rules() const {
     return {.bias = score_bias == ScoreBias::none ? oracle::Values{} : bias.values(), .first = first.values()};
   }

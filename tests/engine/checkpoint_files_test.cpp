@@ -1,4 +1,4 @@
-// The files of checkpoints by themselves: when one is whole, which are kept, and what becomes of damage.
+// The files of checkpoints: when a checkpoint is whole, which ones are kept, and how damage is handled.
 #include "engine/checkpoint/checkpoint_files.h"
 
 #include <gmock/gmock.h>
@@ -27,7 +27,7 @@ using testing::IsEmpty;
 
 class CheckpointFiles : public testing::Test {
  protected:
-  // Of `elements` f32 with the value of the rank.
+  // Writes `elements` f32 with the value of the rank.
   void write_rank(std::int64_t step, std::int64_t rank, std::int64_t elements = 100) {
     const std::vector<float> values(static_cast<std::size_t>(elements), static_cast<float>(rank));
     write_shard(folder(), step, rank,
@@ -110,12 +110,12 @@ TEST_F(CheckpointFiles, WaitingForARankEndsWhenTheRunDoes) {
 TEST_F(CheckpointFiles, OnlyTheNewestAreKept) {
   for (const std::int64_t step : {1, 2, 3}) save(step, 2);
   EXPECT_THAT(steps(), ElementsAre(2, 3));
-  EXPECT_EQ(names().size(), 2U);  // and nothing else
+  EXPECT_EQ(names().size(), 2U);  // and no other
   save(4, 1);
   EXPECT_THAT(steps(), ElementsAre(4));
 }
 
-TEST_F(CheckpointFiles, AreFoundByTheirFolderOrTheOneAround) {
+TEST_F(CheckpointFiles, AreFoundByTheirOwnOrTheirParentFolder) {
   save(2);
   save(5);
   EXPECT_EQ(find_checkpoint(folder()).step, 5);
@@ -125,14 +125,14 @@ TEST_F(CheckpointFiles, AreFoundByTheirFolderOrTheOneAround) {
     find_checkpoint(scratch_ / "nothing");
     FAIL();
   } catch (const BadInput& e) {
-    EXPECT_THAT(e.what(), AllOf(HasSubstr("there is none in"), HasSubstr("nothing"), HasSubstr("step_00000120")));
+    EXPECT_THAT(e.what(), AllOf(HasSubstr("no checkpoint found in"), HasSubstr("nothing"), HasSubstr("step_00000120")));
   }
   fs::rename(folder() / "step_00000005", folder() / "step_00000005.partial");
   EXPECT_EQ(find_checkpoint(folder()).step, 2);
   EXPECT_THROW(find_checkpoint(folder() / "step_00000005.partial"), BadInput);
 }
 
-TEST_F(CheckpointFiles, WhatAnEarlierProcessLeftUnfinishedGoes) {
+TEST_F(CheckpointFiles, AnUnfinishedCheckpointIsRemoved) {
   save(2);
   write_rank(3, 0);
   std::ofstream(folder() / "notes.txt") << "somebody's";
@@ -140,14 +140,14 @@ TEST_F(CheckpointFiles, WhatAnEarlierProcessLeftUnfinishedGoes) {
   EXPECT_THAT(names(), testing::UnorderedElementsAre("step_00000002", "notes.txt"));
 }
 
-TEST_F(CheckpointFiles, ALaterCheckpointThanTheRunsIsRefused) {
+TEST_F(CheckpointFiles, ACheckpointOfALaterStepIsRefused) {
   save(5);
   { const CheckpointFolder claim(folder(), 5); }
   try {
     const CheckpointFolder claim(folder(), 4);
     FAIL();
   } catch (const BadInput& e) {
-    EXPECT_THAT(e.what(), AllOf(HasSubstr("step_00000005 is of a later step"), HasSubstr("checkpoint.restore")));
+    EXPECT_THAT(e.what(), AllOf(HasSubstr("step_00000005 is from a later step"), HasSubstr("checkpoint.restore")));
   }
 }
 
@@ -161,7 +161,7 @@ TEST_F(CheckpointFiles, TwoRunsDoNotSaveIntoOneFolder) {
     } catch (const BadInput& e) {
       EXPECT_THAT(e.what(), HasSubstr("another run saves into"));
     }
-    EXPECT_THAT(names(), ElementsAre("step_00000003.partial"));  // the first one's
+    EXPECT_THAT(names(), ElementsAre("step_00000003.partial"));  // from the first one
   }
   const CheckpointFolder later(folder(), 0);
   EXPECT_THAT(names(), IsEmpty());
@@ -179,21 +179,22 @@ TEST_F(CheckpointFiles, DamageIsFoundAndNamed) {
   fs::remove(file(1, "rank00001.bin"));
   EXPECT_THAT(trouble_of_reading(), HasSubstr("rank00001.bin is missing"));
   change_byte(file(1, "rank00000.json"), 20);
-  EXPECT_THAT(trouble_of_reading(), HasSubstr("rank00000.json has another checksum than checkpoint.json says"));
+  EXPECT_THAT(trouble_of_reading(),
+              HasSubstr("rank00000.json has a checksum that differs from the one in checkpoint.json"));
   fs::remove(file(1, "rank00000.json"));
   EXPECT_THAT(trouble_of_reading(), HasSubstr("rank00000.json is missing"));
   std::ofstream(file(1, "checkpoint.json")) << "{";
   EXPECT_THAT(trouble_of_reading(), HasSubstr("checkpoint.json cannot be understood"));
 }
 
-TEST_F(CheckpointFiles, OfAnotherStepThanTheirFolderAreRefused) {
+TEST_F(CheckpointFiles, AStepThatDiffersFromTheFoldersIsRefused) {
   save(1);
   fs::rename(folder() / "step_00000001", folder() / "step_00000007");
-  EXPECT_THAT(trouble_of_reading(), HasSubstr("is of step 1, which is not its folder's"));
+  EXPECT_THAT(trouble_of_reading(), HasSubstr("is for step 1, unlike its folder"));
 }
 
-// A file that may not grow further stands for a full disk: write(2) fails in its middle.
-TEST_F(CheckpointFiles, AFullDiskIsSaidAndLeavesTheCheckpointBefore) {
+// A file that may not grow stands for a full disk: write(2) fails in the middle.
+TEST_F(CheckpointFiles, AFullDiskIsReportedAndKeepsThePreviousCheckpoint) {
   save(1);
   rlimit before{};
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);

@@ -1,6 +1,6 @@
-// What ranks of one mesh saved, restored by the ranks of another: the bits that these would have begun with. Initial
-// values are drawn by an element's place in the whole parameter, whatever the mesh, and so are the moments here: what a
-// rank must find is known without any communication.
+// The ranks of one mesh save, those of another restore: the result must be the bits with which these would have begun.
+// Initial values are drawn by an element's place in the whole parameter, whatever the mesh, and so are the moments
+// here. So each rank knows without communication what it must find.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ class QuietRank final : public SilentCollectives {
   explicit QuietRank(const Mesh& mesh) : SilentCollectives(mesh, communication(spec::RunSpec())) {}
 };
 
-// One rank, with values by which every element of every state is known.
+// One rank, with values that identify every element of every state.
 class Rank {
  public:
   Rank(const spec::RunSpec& run, std::int64_t rank, std::uint64_t seed)
@@ -72,7 +72,7 @@ class Rank {
   TrainingRun training_;
 };
 
-// The same model on another mesh, where that can be.
+// The same model on another mesh, if the model allows it.
 spec::RunSpec on_another_mesh(spec::RunSpec run, std::uint64_t seed) {
   Draws draws(seed + 77);
   for (int attempt = 0; attempt < 200; ++attempt) {
@@ -91,7 +91,7 @@ spec::RunSpec on_another_mesh(spec::RunSpec run, std::uint64_t seed) {
   return run;
 }
 
-// By all ranks, as after three steps. Rank 0 tidies the folder before any other writes, and then waits for all.
+// Saved by all ranks, as after three steps. Rank 0 tidies the folder before any other writes, and then waits for all.
 void save(const spec::RunSpec& run, std::uint64_t seed, const std::filesystem::path& folder) {
   Rank first(run, 0, seed);
   auto* const of_first = first.training().trainer().saver();
@@ -113,7 +113,7 @@ TEST(CheckpointsOfMeshes, AnyMeshReadsWhatAnotherWrote) {
     run.checkpoint = {.every_steps = 1, .asynchronous = false};
     save(run, seed, scratch.path());
     auto other = on_another_mesh(run, seed);
-    // What f32 moments are rounded to when they are read is what the draws are rounded to here.
+    // f32 moments are rounded when they are read; the draws are rounded in the same way here.
     if (seed % 2 == 0) other.optimizer.moments = spec::StateType::bf16;
     other.checkpoint = {.restore = scratch.path().string()};
     changed += spec::canonical_json(other.model) == spec::canonical_json(run.model) &&

@@ -1,4 +1,4 @@
-// What two parts of a parameter have in common, held to lists of every element.
+// The elements that two parts of a parameter share, compared with lists of every element.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -51,7 +51,7 @@ TEST(ElementPlaces, ArePairedWithTheSameElementsOfAnotherPart) {
     EXPECT_EQ(common_elements(a, b), std::ssize(expected));
     pairs += std::ssize(expected);
   }
-  EXPECT_GT(pairs, 10'000);  // such parts do overlap
+  EXPECT_GT(pairs, 10'000);  // many of the parts do overlap
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ TEST(Arena, RoundsEveryBlockTo256Bytes) {
   EXPECT_EQ(arena.extent(), 1024);
 }
 
-// The base counts as well as the offset, whatever was allocated before.
+// The base counts as well as the offset, whatever was allocated earlier.
 TEST(Arena, TensorsOfEveryScopeBeginAtMultiplesOf256Bytes) {
   Memory memory(make_cpu_backing(), make_cpu_backing(), {});
   std::vector<Tensor> tensors;
@@ -72,7 +72,7 @@ TEST(Arena, ExtentStaysAtItsHighestEnd) {
   EXPECT_EQ(arena.extent(), 1024);
 }
 
-// Against a plain list of live intervals: no two overlap, whatever the order of calls.
+// Compared with a plain list of live intervals: no two overlap, whatever the order of calls.
 TEST(Arena, NeverHandsOutAByteTwice) {
   Arena arena;
   std::mt19937 random(7);
@@ -117,11 +117,10 @@ std::int64_t resident_bytes(const void* address) {
   return -1;
 }
 
-// Behind the last tensor the kernel may have mapped what else of the file lies in one of its large pages: 2 MiB at
-// most.
+// Behind the last tensor the kernel may have mapped the rest of a large page of the file: 2 MiB at most.
 constexpr std::int64_t kLargePage = std::int64_t{2} << 20;
 
-TEST(FileBacking, WhatIsPutAsideOrReleasedIsOutOfMemoryAndNotLost) {
+TEST(FileBacking, PutAsideOrReleasedMemoryIsFreedAndItsContentsAreKept) {
   Memory memory(make_cpu_backing(), make_file_backing(testing::TempDir()), {});
   constexpr std::int64_t kElements = 5'000'003;  // more than the file grows by at once, in several pieces
   std::vector<Tensor> tensors;
@@ -153,12 +152,12 @@ std::string failure_of(const std::filesystem::path& folder) {
   return "";
 }
 
-// As on a full disk: told when space is taken, not by a signal when it is written to.
-TEST(FileBacking, SaysWhyItsFileIsNotThere) {
+// As on a full disk: the error comes when space is allocated, not as a signal when it is written to.
+TEST(FileBacking, SaysWhyItsFileCannotBeCreated) {
   const std::filesystem::path folder = testing::TempDir();
   EXPECT_EQ(failure_of(folder), "");
   EXPECT_EQ(failure_of(folder / "missing"), "offloaded values go to a file in " + (folder / "missing").string() +
-                                                ": it cannot be made: No such file or directory");
+                                                ": it cannot be created: No such file or directory");
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
   rlimit low = before;

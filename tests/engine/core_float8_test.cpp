@@ -1,4 +1,4 @@
-// The rounding to 8 bits against the formats' definition: a table of every number that a format has, made by exact
+// Rounding to 8 bits compared with the formats' definition: a table of every number of a format, made by exact
 // arithmetic in f64, and a search in it.
 #include <gtest/gtest.h>
 
@@ -21,12 +21,12 @@ struct Definition {
   int mantissa_bits;
   int bias;
   int largest_exponent;  // e of the largest number
-  int largest_mantissa;  // its m
+  int largest_mantissa;  // m of the largest number
   bool has_infinity;
 };
 const Definition kDefinitions[] = {{"e4m3", kE4m3, 3, 7, 15, 6, false}, {"e5m2", kE5m2, 2, 15, 30, 3, true}};
 
-// Of positive codes the magnitudes of all numbers, in their order.
+// The magnitudes of all positive codes, in order.
 std::vector<double> magnitudes(const Definition& d) {
   std::vector<double> all;
   for (int e = 0; e <= d.largest_exponent; ++e) {
@@ -39,7 +39,8 @@ std::vector<double> magnitudes(const Definition& d) {
   return all;
 }
 
-// The nearest of them; of two that are equally near the one with an even code. Beyond the last one that.
+// The nearest of them; of two equally near ones the one with an even code. Values beyond the last one give the last
+// one.
 int nearest(const std::vector<double>& all, double magnitude) {
   std::size_t best = 0;
   for (std::size_t i = 1; i < all.size(); ++i) {
@@ -84,7 +85,7 @@ TEST(Float8, CodesHaveTheNumbersOfTheDefinition) {
   }
 }
 
-// Of each pair of neighbours both, what lies between them, and the f32 beside each of these.
+// Checks both numbers of each pair of neighbours, the value in the middle, and the f32 beside each of these.
 TEST(Float8, RoundsToTheNearestAndTiesToTheEvenCode) {
   for (const auto& d : kDefinitions) {
     const auto all = magnitudes(d);

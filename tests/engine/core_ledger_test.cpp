@@ -19,7 +19,7 @@ Memory dry_memory(std::int64_t limit_bytes = 0) {
   return Memory(make_dry_backing(), make_dry_backing(), {.limit_bytes = limit_bytes});
 }
 
-TEST(MemoryLedger, ListsWhatWasAliveAtThePeakLargestFirst) {
+TEST(MemoryLedger, ListsTheTensorsAliveAtThePeakLargestFirst) {
   Memory memory = dry_memory();
   Tensor kept(memory, {"kept", MemoryScope::weights, DType::f32, Shape{16}});
   { Tensor a(memory, {"early", MemoryScope::activations, DType::f32, Shape{64}}); }
@@ -46,8 +46,8 @@ std::vector<std::string> names(const std::vector<spec::LiveTensor>& tensors) {
   return out;
 }
 
-// d and e take the places of a and c, which left after the peak; f makes a new one.
-TEST(MemoryLedger, ListsTheLatestPeakInTheOrderOfEntryWhateverLeftAndCameSince) {
+// d and e take the places of a and c, which left after the peak; f gets a new place.
+TEST(MemoryLedger, ListsTheLatestPeakInTheOrderOfEntryDespiteLaterChanges) {
   Memory memory = dry_memory();
   const auto tensor = [&](const char* name, std::int64_t elements) {
     return Tensor(memory, {name, MemoryScope::activations, DType::f32, Shape{elements}});
@@ -67,8 +67,8 @@ TEST(MemoryLedger, ListsTheLatestPeakInTheOrderOfEntryWhateverLeftAndCameSince) 
   EXPECT_EQ(names(memory.ledger().live_at_peak()), (std::vector<std::string>{"b", "d", "e", "f"}));
 }
 
-// The copy that "moved" has on the host came before the peak and has gone since; that of "later" came after it.
-TEST(MemoryLedger, NamesTheLastTensorOfThePeakAndWhatTheHostHeldThen) {
+// The copy of "moved" on the host came before the peak and has gone since; that of "later" came after it.
+TEST(MemoryLedger, NamesTheLastTensorOfThePeakAndThoseOnTheHost) {
   Memory memory = dry_memory();
   EXPECT_EQ(memory.ledger().last_at_peak(), "");
   const auto tensor = [&](const char* name, MemoryScope scope) {
@@ -109,7 +109,7 @@ TEST(MemoryLedger, ATensorThatWasMovedIsCountedOnce) {
   EXPECT_EQ(memory.ledger().live_bytes(), 0);
 }
 
-TEST(Memory, OutOfMemoryNamesTheTensorTheLimitAndWhatIsAlive) {
+TEST(Memory, OutOfMemoryNamesTheTensorTheLimitAndTheLiveTensors) {
   Memory memory = dry_memory(1024);
   Tensor held(memory, {"layers.0.weight", MemoryScope::weights, DType::f32, Shape{128}});
   try {

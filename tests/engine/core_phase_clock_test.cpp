@@ -72,7 +72,7 @@ TEST(PhaseClock, TakesTheTimesOfATimeline) {
     clock.start();
     one_phase_in_another(clock);
     clock.stop();
-    // Gaps: before backward, backward, the wait, backward again, after it.
+    // The gaps: before backward, backward, the wait, backward again, after it.
     EXPECT_EQ(clock.phase_ns(Phase::other), 20);
     EXPECT_EQ(clock.phase_ns(Phase::backward), 20);
     EXPECT_EQ(clock.phase_ns(Phase::exposed_comm), 10);
@@ -97,7 +97,7 @@ TEST(PhaseClock, RepeatsThePhasesOfARecording) {
   EXPECT_EQ(clock.wall_ns(), 90);
 }
 
-TEST(PhaseClock, OfTheHostHasNothingToRepeat) {
+TEST(PhaseClock, WithoutATimelineHasNothingToRepeat) {
   made_up_now = 0;
   PhaseClock clock(read_made_up);
   clock.start();

@@ -54,8 +54,8 @@ TEST_F(RecordFiles, AMissingFileIsBadInput) {
   EXPECT_THROW(read_whole_file(dir_ / "absent"), BadInput);
 }
 
-// A pipe without a reader or writer would keep the engine until the harness ends it.
-TEST_F(RecordFiles, APipeInTheirPlaceIsAnErrorAndNoWait) {
+// A pipe without a reader or writer would block the engine until the harness ends it.
+TEST_F(RecordFiles, APipeInTheirPlaceIsAnErrorAndDoesNotBlock) {
   const auto pipe = dir_ / "pipe";
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
   EXPECT_THROW(read_whole_file(pipe), BadInput);

@@ -1,4 +1,4 @@
-// The cuda backend to compute an attention with (ops_cuda_attention*_test.cpp).
+// The cuda backend for tests of attention (ops_cuda_attention*_test.cpp).
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ class CudaAttention : public testing::Test {
     make_workspace(std::int64_t{64} << 20);
   }
 
-  // Of memory that the host reaches too.
+  // Allocated in memory that the host can access too.
   void make_workspace(std::int64_t bytes) {
     memory_ = {allocate_operand(static_cast<std::size_t>(bytes)), free_operand};
     workspace_ = {memory_.get(), DType::f32, Shape{bytes / size_bytes(DType::f32)}};

@@ -1,4 +1,4 @@
-// Which GPU is a rank's own, and that threads work on it.
+// Which GPU a rank uses, and that threads use it.
 #include "engine/cuda/cuda_device.h"
 
 #include <gmock/gmock.h>
@@ -21,21 +21,21 @@ class CudaDeviceTest : public testing::Test {
   void SetUp() override { fake_cuda::begin(); }
 };
 
-TEST_F(CudaDeviceTest, OfARankIsThatOfItsNumberOnTheNode) {
+TEST_F(CudaDeviceTest, ARankUsesTheGpuOfItsNumberOnTheNode) {
   fake_cuda::answers().devices = 4;
   EXPECT_EQ(ordinal_of_rank(0), 0);
   EXPECT_EQ(ordinal_of_rank(3), 3);
 }
 
-// srun --gpus-per-task=1
-TEST_F(CudaDeviceTest, IsTheOnlyOneWhereALauncherShowsEachRankItsOwn) {
+// As with srun --gpus-per-task=1.
+TEST_F(CudaDeviceTest, ARankUsesTheOnlyGpuThatALauncherShowsIt) {
   fake_cuda::answers().devices = 1;
   EXPECT_EQ(ordinal_of_rank(3), 0);
   const CudaDevice device(ordinal_of_rank(3));
   EXPECT_EQ(device.ordinal(), 0);
 }
 
-TEST_F(CudaDeviceTest, ThatIsNotThereIsRefusedWithWhatIsThere) {
+TEST_F(CudaDeviceTest, AMissingGpuIsRefusedWithTheExistingOnes) {
   fake_cuda::answers().devices = 2;
   EXPECT_THAT([] { const CudaDevice none(ordinal_of_rank(2)); },
               ThrowsMessage<EngineError>(AllOf(HasSubstr("GPU 2 was asked for"), HasSubstr("this process sees 2"))));

@@ -6,7 +6,7 @@
 
 namespace perfbench::engine {
 
-// Never destroyed: the runtime may be gone before static objects are.
+// Never destroyed: the runtime may be gone before static objects are destroyed.
 CudaDevice& training_gpu();
 
 }  // namespace perfbench::engine

@@ -8,8 +8,8 @@ perfbench_test(engine_checkpoint_tests
 perfbench_test(engine_weights_tests
   SOURCES weights_test.cpp training_backend_cpu.cpp
   DEPENDS perfbench_train perfbench_checkpoint perfbench_ops_cpu)
-# Data sets are made by the program that users make them with; where threads are watched, all of that would be built for
-# this one test.
+# These data sets are made by the program that users make them with. With ThreadSanitizer, all of that would be built
+# only for this test.
 if(TARGET perfbench AND NOT PERFBENCH_SANITIZE MATCHES "thread")
   perfbench_test(engine_scores_tests
     SOURCES eval_independent_scores_test.cpp training_backend_cpu.cpp

@@ -18,7 +18,7 @@ using Ids = std::vector<std::int32_t>;
 
 constexpr std::int32_t kMostId = 50;
 
-// Documents of one to three tokens of prompt, each with a completion of its number and 9.
+// Documents with prompts of one to three tokens; each completion is the document's number and 9.
 void write_rows(const spec::DatasetFolder& folder, std::int32_t rows) {
   std::filesystem::remove_all(folder.path());
   spec::FlatTokensWriter writer({.dataset = folder.path(), .max_token_id = kMostId, .prompts = spec::Prompts::counted});
@@ -71,7 +71,7 @@ TEST(EvaluationRows, ComeInTheirOrderOnceAndThenNothing) {
   EXPECT_THAT(second.targets, ElementsAre(kNone, kNone, 2, 9, kNone, 3, 9, kNone, kNone, kNone));
   EXPECT_EQ(second.counts.targets, 4);
   EXPECT_EQ(second.counts.padding, 2);
-  // Of two shards the first has the last two rows, the second none.
+  // With two shards, the first has the last two rows, the second none.
   run.mesh.ici.dp = 2;
   const auto last = batch_of(run, {.step = 1, .microbatch = 1, .shard = 0});
   EXPECT_THAT(last.tokens, ElementsAre(25, 25, 25, 5, 9));
@@ -83,7 +83,7 @@ TEST(EvaluationRows, ComeInTheirOrderOnceAndThenNothing) {
 }
 
 // A row has as many inputs as the run's sequences, and a target behind the last.
-TEST(EvaluationRows, LoseTheBeginningOfTheirPromptWhereTheyAreTooLong) {
+TEST(EvaluationRows, LoseTheBeginningOfTheirPromptIfTheyAreTooLong) {
   const spec::DatasetFolder folder("evaluation-long");
   std::filesystem::remove_all(folder.path());
   spec::FlatTokensWriter writer({.dataset = folder.path(), .max_token_id = kMostId, .prompts = spec::Prompts::counted});
@@ -119,11 +119,11 @@ TEST(EvaluationRows, SayWhichQuestionTheyMayAnswer) {
   EXPECT_FALSE(make_run_data(run).evaluation->candidate(0));
 }
 
-TEST(EvaluationRows, WhatDoesNotFitTheRunIsBadInput) {
+TEST(EvaluationRows, DataThatDoesNotFitTheRunIsBadInput) {
   const spec::DatasetFolder folder("evaluation-bad");
   write_rows(folder, 6);
   auto run = evaluated_on(folder);
-  EXPECT_THAT(refusal_of(run), HasSubstr("has 6 rows, which are 2 steps of 4; the run says steps 1"));
+  EXPECT_THAT(refusal_of(run), HasSubstr("has 6 rows, which are 2 steps of 4; the run has steps 1"));
   run.steps = 2;
   EXPECT_EQ(refusal_of(run), "no error");
   run.model.vocab_size = kMostId;
@@ -132,8 +132,8 @@ TEST(EvaluationRows, WhatDoesNotFitTheRunIsBadInput) {
   EXPECT_THAT(refusal_of(run), HasSubstr("has no document"));
 }
 
-// An untrained model with a tied embedding says what it has just read.
-TEST(EvaluationRows, AreWhatARunScores) {
+// An untrained model with a tied embedding predicts the token that it has just read.
+TEST(EvaluationRows, AreScoredByARun) {
   if (const auto reason = why_no_training(); !reason.empty()) GTEST_SKIP() << "skipped: " << reason;
   const spec::DatasetFolder folder("evaluation-run");
   std::filesystem::remove_all(folder.path());
@@ -145,7 +145,7 @@ TEST(EvaluationRows, AreWhatARunScores) {
   writer.append_question(spec::Split::validation, Ids{40, 33}, std::vector{Ids{33}, Ids{11}}, 1);
   writer.finish();
   auto run = evaluated_on(folder);
-  run.model.init_std = 0.002;  // the lookup is nearly all that reaches the head
+  run.model.init_std = 0.002;  // almost only the lookup reaches the head
   run.steps = 2;
   TrainingRun training(run);
   training.all_steps();

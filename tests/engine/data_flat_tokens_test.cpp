@@ -37,7 +37,7 @@ TEST(FlatTokensSource, TheFormatsExampleGivesTheFormatsInputsAndTargets) {
   auto run = run_on(folder);
   run.seq_len = 8;
   run.global_batch = 1;
-  for (const std::int64_t step : {0, 1, 7}) {  // the one window of every epoch
+  for (const std::int64_t step : {0, 1, 7}) {  // the only window of every epoch
     const auto window = first_window(run, step);
     EXPECT_THAT(window.tokens, testing::ElementsAre(0, 1, 0, 3, 4, 0, 6, 7));
     EXPECT_THAT(window.targets, testing::ElementsAre(1, 2, 3, 4, 5, 6, 7, 8));
@@ -48,7 +48,7 @@ TEST(FlatTokensSource, AnEpochHasEveryWholeWindowOnce) {
   const spec::DatasetFolder folder("source-epoch");
   write_example(folder);
   auto run = run_on(folder);
-  run.seq_len = 3;  // 8 tokens: two windows, two tokens left over
+  run.seq_len = 3;  // 8 tokens: two windows, and two tokens left over
   run.global_batch = 1;
   for (const std::int64_t epoch : {0, 1, 2}) {
     const std::set<Window> both{first_window(run, 2 * epoch), first_window(run, 2 * epoch + 1)};
@@ -60,7 +60,7 @@ TEST(FlatTokensSource, AnEpochHasEveryWholeWindowOnce) {
   }
 }
 
-TEST(FlatTokensSource, WhatDoesNotFitTheRunIsBadInput) {
+TEST(FlatTokensSource, DataThatDoesNotFitTheRunIsBadInput) {
   const spec::DatasetFolder folder("source-bad");
   write_example(folder);
   auto run = run_on(folder);
@@ -78,8 +78,8 @@ TEST(FlatTokensSource, WhatDoesNotFitTheRunIsBadInput) {
   EXPECT_THROW(make_token_source(run), BadInput);
 }
 
-// A text of one sentence: a model that learns from the data set comes near its entropy, 0; one that is fed anything
-// else stays at log(vocab_size) = 5.5.
+// The text is one repeated sentence. A model that learns from the data set approaches its entropy, 0; one that gets
+// other data stays at log(vocab_size) = 5.5.
 TEST(FlatTokensSource, LossFallsOnText) {
   const spec::DatasetFolder folder("source-text");
   {

@@ -61,8 +61,9 @@ std::string refusal(const spec::RunSpec& run) {
   return "no error";
 }
 
-// The last token of the prompt sees the first of the completion, the last but one of the completion the last.
-TEST(InstructionSource, TheCompletionAndNothingElseIsATarget) {
+// The last token of the prompt predicts the first of the completion, and the last but one of the completion predicts
+// the last.
+TEST(InstructionSource, OnlyTheCompletionIsATarget) {
   const spec::DatasetFolder folder("instruction-row");
   const auto row = [&](const Example& document) {
     write_documents(folder, {document});
@@ -88,7 +89,7 @@ TEST(InstructionSource, TheCompletionAndNothingElseIsATarget) {
   EXPECT_EQ(prompt_alone.counts.padding, 0);
 }
 
-TEST(InstructionSource, AnEpochHasEveryDocumentOnceWhoeverReadsIt) {
+TEST(InstructionSource, AnEpochHasEveryDocumentOnceOnAnyMesh) {
   const spec::DatasetFolder folder("instruction-epoch");
   std::vector<Example> documents;
   for (std::int32_t i = 1; i <= 12; ++i) documents.push_back({{i}, {i}});
@@ -118,7 +119,7 @@ TEST(InstructionSource, AnEpochHasEveryDocumentOnceWhoeverReadsIt) {
   for (std::size_t i = 0; i < 12; ++i) EXPECT_EQ(whole.tokens[5 * i], epochs[1][i]);
 }
 
-TEST(InstructionSource, WhatDoesNotFitTheRunIsBadInput) {
+TEST(InstructionSource, DataThatDoesNotFitTheRunIsBadInput) {
   const spec::DatasetFolder folder("instruction-refused");
   write_documents(folder, {{{1}, {2}}, {{3, 4}, {50, 6}}});
   auto run = tuned_on(folder);
@@ -132,8 +133,8 @@ TEST(InstructionSource, WhatDoesNotFitTheRunIsBadInput) {
   EXPECT_THAT(refusal(run), HasSubstr("-absent"));
 }
 
-// Tokens of prompts are drawn, those of completions always the same: a model that learns from completions alone comes
-// to know them in 60 steps, one that has to say prompts, too, stays above their entropy, log(40) = 3.7 for 8 of 10.
+// Tokens of prompts are random, those of completions always the same. A model trained only on completions knows them
+// after 60 steps; one that must predict prompts too stays above their entropy, log(40) = 3.7 for 8 of 10 tokens.
 TEST(InstructionSource, LossFallsToThatOfCompletions) {
   const spec::DatasetFolder folder("instruction-learn");
   const RngStream draws(1, "prompts");

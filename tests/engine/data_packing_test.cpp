@@ -1,4 +1,4 @@
-// Documents of data sets put into rows.
+// Packing documents of data sets into rows.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -50,7 +50,7 @@ TEST(PackedRows, EachPieceGoesIntoTheFirstRowThatHasRoom) {
   EXPECT_EQ(PackedRows({}, 6).rows(), 0);
 }
 
-TEST(PackedRows, FirstFitIsThatOfAPlainSearch) {
+TEST(PackedRows, FirstFitEqualsAPlainSearch) {
   const RngStream draws(1, "lengths");
   std::vector<std::int64_t> lengths;
   for (std::uint64_t i = 0; i < 1500; ++i) lengths.push_back(1 + static_cast<std::int64_t>(draws.bits(i) % 100));
@@ -77,7 +77,7 @@ struct CutRow {
   TokenCounts counts;
 };
 
-// The row of a step of one sequence, cut where documents begin, without its padding.
+// The row of a step with one sequence, cut where documents begin, without its padding.
 CutRow cut_row(TokenSource& source, const spec::RunSpec& run, std::int64_t step) {
   const auto length = static_cast<std::size_t>(run.seq_len);
   std::vector<std::int32_t> tokens(length, 77);
@@ -102,7 +102,7 @@ CutRow cut_row(TokenSource& source, const spec::RunSpec& run, std::int64_t step)
   return row;
 }
 
-// All documents from `step` on, so many as there are; moves `step` on to the row behind them.
+// All documents of an epoch from `step` on; moves `step` to the row behind them.
 std::multiset<Document> documents_of_epoch(const spec::RunSpec& run, std::int64_t& step, std::size_t documents) {
   const auto source = make_token_source(run);
   std::multiset<Document> found;
@@ -122,8 +122,9 @@ spec::RunSpec packing_run_on(const spec::DatasetFolder& folder, spec::DataKind k
   return run;
 }
 
-// Rows of a document each, and what packing makes of the same: documents longer than a row are cut alike.
-TEST(PackedInstructionSource, DocumentsAreThoseOfRowsOfTheirOwnAndAnEpochHasEachOnce) {
+// Rows with one document each, compared with packing of the same documents: both cut documents that are longer than a
+// row.
+TEST(PackedInstructionSource, DocumentsEqualUnpackedOnesAndAnEpochHasEachOnce) {
   const spec::DatasetFolder folder("packing-instruction");
   {
     const RngStream draws(1, "documents");
@@ -147,10 +148,10 @@ TEST(PackedInstructionSource, DocumentsAreThoseOfRowsOfTheirOwnAndAnEpochHasEach
   row = 0;
   EXPECT_EQ(documents_of_epoch(packed, row, 40), want);
   const auto rows = row;
-  EXPECT_LT(rows, 36);  // 40 documents of (4 + 5) tokens or so
+  EXPECT_LT(rows, 36);  // 40 documents of about (4 + 5) tokens
   EXPECT_EQ(documents_of_epoch(packed, row, 40), want) << "the second epoch";
   EXPECT_EQ(row, 2 * rows);
-  // In another order, which any rank finds by itself.
+  // The next epoch has another order, which any rank determines by itself.
   const auto source = make_token_source(packed);
   std::int64_t others = 0;
   for (std::int64_t i = 0; i < rows; ++i) {
@@ -178,8 +179,8 @@ TEST(PackedInstructionSource, NoTokenHasATargetInAnotherDocument) {
   EXPECT_EQ(row.counts.padding, 1);
 }
 
-// Sequences 1 2, 3 4 5 and 6 7 8.
-TEST(PackedFlatTokensSource, EveryTokenIsATargetOnceBehindTheOneBeforeIt) {
+// The sequences are 1 2, 3 4 5 and 6 7 8.
+TEST(PackedFlatTokensSource, EveryTokenIsATargetOnceAfterItsPredecessor) {
   const spec::DatasetFolder folder("packing-flat");
   write_example(folder);
   const Document first{{0, 1}, {1, 2}};
@@ -191,14 +192,14 @@ TEST(PackedFlatTokensSource, EveryTokenIsATargetOnceBehindTheOneBeforeIt) {
   EXPECT_EQ(row, 2);
   const auto source = make_token_source(run);
   EXPECT_EQ(cut_row(*source, run, 0).counts.targets + cut_row(*source, run, 1).counts.targets, 8);
-  // Pieces of those that are longer than a row, each as if it were a sequence.
+  // Sequences longer than a row are cut; each piece is treated as a sequence.
   row = 0;
   EXPECT_EQ(documents_of_epoch(packing_run_on(folder, spec::DataKind::flat_tokens, 2), row, 5),
             (std::multiset<Document>{first, {{0, 3}, {3, 4}}, {{0}, {5}}, {{0, 6}, {6, 7}}, {{0}, {8}}}));
   EXPECT_EQ(row, 4);
 }
 
-TEST(PackedFlatTokensSource, TakesASetThatIsShorterThanARow) {
+TEST(PackedFlatTokensSource, AcceptsADataSetShorterThanARow) {
   const spec::DatasetFolder folder("packing-short");
   write_example(folder);
   auto run = packing_run_on(folder, spec::DataKind::flat_tokens, 20);

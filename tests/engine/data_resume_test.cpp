@@ -1,4 +1,4 @@
-// A training that goes on at a step, in a process of its own and on another mesh, reads what follows there.
+// A training that resumes at a step, in another process and on another mesh, reads the data of that step.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -12,7 +12,7 @@
 namespace perfbench::engine {
 namespace {
 
-// Of 13 documents, so that a step of eight rows ends in the middle of an epoch.
+// 13 documents, so that a step of eight rows ends in the middle of an epoch.
 void write_resumed_documents(const spec::DatasetFolder& folder, spec::Prompts prompts) {
   spec::FlatTokensWriter writer({.dataset = folder.path(), .max_token_id = 90, .prompts = prompts});
   const RngStream draws(1, "documents");
@@ -29,7 +29,7 @@ void write_resumed_documents(const spec::DatasetFolder& folder, spec::Prompts pr
   writer.finish();
 }
 
-// All rows of a step, in their order, and what is said of them.
+// All rows of a step in order, with their counts.
 struct Step {
   std::vector<std::int32_t> tokens;
   std::vector<std::int32_t> targets;
@@ -71,7 +71,7 @@ void expect_to_go_on_anywhere(spec::RunSpec run, const char* what) {
   }
 }
 
-TEST(Resuming, SyntheticRowsGoOnWhereTheyWere) {
+TEST(Resuming, SyntheticRowsContinueWhereTheyStopped) {
   expect_to_go_on_anywhere(gpt_tiny(), "tokens");
   auto run = gpt_tiny();
   run.task = spec::Task::sft;
@@ -79,7 +79,7 @@ TEST(Resuming, SyntheticRowsGoOnWhereTheyWere) {
   expect_to_go_on_anywhere(packed(gpt_tiny()), "packed documents");
 }
 
-TEST(Resuming, RowsOfADataSetGoOnWhereTheyWere) {
+TEST(Resuming, RowsOfADataSetContinueWhereTheyStopped) {
   for (const auto kind : {spec::DataKind::flat_tokens, spec::DataKind::instruction}) {
     const bool instruction = kind == spec::DataKind::instruction;
     const spec::DatasetFolder folder(instruction ? "resume-instruction" : "resume-flat");

@@ -23,8 +23,9 @@ TEST(WindowOrder, HasEveryWindowOnce) {
   }
 }
 
-// Of a random order, the fixed points are Poisson distributed with mean 1: more than 12 come once in 10^9. The number
-// of ascents among n places has mean (n - 1) / 2 and variance (n + 1) / 12 (Eulerian numbers): six deviations.
+// The number of fixed points of a random order has a Poisson distribution with mean 1: more than 12 occur once in 10^9.
+// The number of ascents among n places has mean (n - 1) / 2 and variance (n + 1) / 12 (Eulerian numbers): six
+// deviations.
 TEST(WindowOrder, LooksRandomAndDependsOnSeedAndEpoch) {
   constexpr std::int64_t kCount = 10'000;
   const WindowOrder order(kCount, 42, 0);

@@ -1,4 +1,4 @@
-// Rows of several documents one behind the other.
+// Rows of several documents, one behind the other.
 #pragma once
 
 #include <algorithm>
@@ -9,11 +9,11 @@
 
 namespace perfbench::engine {
 
-// Tokens of each, one behind the other and again from the first one on; each row begins with another one, and cuts its
-// last. None: a row is one document.
+// The tokens of each document, repeated from the first one when all are used; each row begins with the next document,
+// and cuts its last. Empty: a row is one document.
 using DocumentLengths = std::vector<std::int64_t>;
 
-// Of every token where its document begins within its row, i32 [rows * seq_len].
+// For every token, where its document begins within its row, i32 [rows * seq_len].
 inline oracle::Operand document_starts(std::int64_t rows, std::int64_t seq_len, const DocumentLengths& lengths) {
   oracle::Values first;
   for (std::int64_t row = 0; row < rows; ++row) {

@@ -1,4 +1,4 @@
-// The emulator itself: what it computes, and that it sees what kernels do wrong.
+// Tests the emulator: that it computes correctly, and that it detects the errors of kernels.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ using testing::HasSubstr;
 
 constexpr unsigned kFull = 0xFFFFFFFFU;
 
-// Pinned memory, which host and device both see.
+// Pinned memory, which both host and device can access.
 template <class T>
 class Pinned {
  public:
@@ -34,7 +34,7 @@ class Pinned {
   std::size_t count_;
 };
 
-// The text of the error that a launch leads to.
+// The error text that a launch leads to.
 template <class... Parameters, class... Arguments>
 std::string error_of(void (*kernel)(Parameters...), const LaunchShape& shape, Arguments... arguments) {
   try {
@@ -85,7 +85,7 @@ __global__ void shuffles(float* out) {
   mine[1] = __shfl_sync(kFull, x, 5);
   mine[2] = __shfl_down_sync(kFull, x, 3U, 8);
   mine[3] = __shfl_up_sync(kFull, x, 3U);
-  // Two halves of a warp on their own ways.
+  // Two halves of a warp on different paths.
   mine[4] = lane < 16 ? __shfl_sync(0xFFFFU, x, 1) : __shfl_sync(0xFFFF0000U, x, 17);
   mine[5] = static_cast<float>(__ballot_sync(kFull, lane % 2) == 0xAAAAAAAAU && __any_sync(kFull, lane == 7) != 0 &&
                                __all_sync(kFull, lane == 7) == 0);
@@ -168,7 +168,7 @@ TEST(Emulation, AForgottenBarrierShows) {
   launch("forgets_a_barrier", forgets_a_barrier, {.grid = 2, .block = 64}, out.data());
   cudaDeviceSynchronize();
   EXPECT_TRUE(std::isnan(out.data()[0]));    // the first threads run first
-  EXPECT_TRUE(std::isnan(out.data()[127]));  // the last ones
+  EXPECT_TRUE(std::isnan(out.data()[127]));  // the last ones run first
 }
 
 __global__ void barrier_for_some() {
@@ -192,7 +192,7 @@ __global__ void not_in_the_mask() {
   __syncwarp(2U);
 }
 
-TEST(Emulation, ThreadsThatWaitForOthersThatNeverComeAreAnErrorWithKernelAndBlock) {
+TEST(Emulation, ADeadlockIsAnErrorWithKernelAndBlock) {
   EXPECT_THAT(error_of(barrier_for_some, {.grid = 1, .block = 64}),
               AllOf(HasSubstr("kernel the_kernel, block (0, 0, 0)"), HasSubstr("40 at __syncthreads; 24 have ended")));
   EXPECT_THAT(error_of(different_barriers, {.grid = 1, .block = 64}),
@@ -201,7 +201,7 @@ TEST(Emulation, ThreadsThatWaitForOthersThatNeverComeAreAnErrorWithKernelAndBloc
               AllOf(HasSubstr("31 at a shuffle"), HasSubstr("1 have ended")));
   EXPECT_THAT(error_of(reads_beyond_the_mask, {.grid = 1, .block = 32}), HasSubstr("reads lane 20"));
   EXPECT_THAT(error_of(not_in_the_mask, {.grid = 1, .block = 32}), HasSubstr("leaves out its caller"));
-  // And the next kernel runs as if nothing had been.
+  // The next kernel runs as if nothing had happened.
   const Pinned<int> out(1);
   EXPECT_EQ(error_of(counts, {.grid = 1, .block = 100}, out.data()), "");
 }
@@ -231,7 +231,7 @@ __global__ void takes_all_but_a_kilobyte(int* out) {
   *out = of_all[0] + rest[0];
 }
 
-// Of a block's 48 KiB, all of which a kernel's own arrays and those of its launch share.
+// A kernel's own arrays and those of its launch share a block's 48 KiB.
 TEST(Emulation, LaunchesRequestSharedMemoryForTheKernelsOwnArraysToo) {
   const Pinned<int> out(1);
   EXPECT_EQ(error_of(takes_all_but_a_kilobyte, {.grid = 1, .block = 1, .shared_bytes = 48 << 10}, out.data()), "");
@@ -245,7 +245,7 @@ __global__ void permutes(unsigned* out, unsigned x, unsigned y) {
   out[3] = __byte_perm(x, y, 0x0637);
 }
 
-TEST(Emulation, BytesArePickedByTheirNumbersFromTheLowestOn) {
+TEST(Emulation, BytePermSelectsBytesByNumberFromTheLowest) {
   const Pinned<unsigned> out(4);
   launch("permutes", permutes, {.grid = 1, .block = 1}, out.data(), 0x33221100U, 0x77665544U);
   cuda_check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
@@ -272,7 +272,7 @@ TEST(EmulatedRuntime, NothingRunsUntilItIsWaitedFor) {
   EXPECT_EQ(out.data()[0], 3);
 }
 
-TEST(EmulatedRuntime, CopiesReadPinnedMemoryWhenTheirTurnComesAndPageableMemoryAtOnce) {
+TEST(EmulatedRuntime, CopiesReadPinnedMemoryInStreamOrderAndPageableMemoryAtOnce) {
   const CudaDevice device(0);
   const Pinned<int> pinned(1);
   const auto memory = make_cuda_backing(device, 256);

@@ -19,7 +19,7 @@ enum class Transposed { none, a, b };
 struct alignas(32) TileMemory {
   float sum[kTile * kTile];
   Transposed transposed;
-  int at[kTile * kTile];  // times that an element was found in a lane
+  int at[kTile * kTile];  // how often an element was found in a lane
 };
 
 template <class Units>
@@ -59,7 +59,7 @@ class TileUnits : public testing::Test {};
 using BothUnits = testing::Types<TensorCores, PlainFma>;
 TYPED_TEST_SUITE(TileUnits, BothUnits);
 
-// Small integers, which bf16 holds: every sum is exact.
+// Small integers, which bf16 holds exactly, so every sum is exact.
 TYPED_TEST(TileUnits, MultiplyTilesAndKnowWhereTheirElementsAre) {
   std::vector<float> a(kTile * kTile), b(kTile * kTile);
   for (int i = 0; i < kTile * kTile; ++i) {

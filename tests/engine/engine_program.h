@@ -1,4 +1,4 @@
-// A program and what it says.
+// Runs a program and collects its output.
 #pragma once
 
 #include <sys/wait.h>
@@ -10,7 +10,7 @@
 
 namespace perfbench::engine {
 
-// What it says on both its streams until it ends. No shell: a folder may have any name.
+// The lines on both its streams until it ends. No shell is used: a folder may have any name.
 inline std::vector<std::string> lines_of_program(std::vector<std::string> command) {
   std::vector<char*> arguments;
   for (auto& word : command) arguments.push_back(word.data());

@@ -1,4 +1,4 @@
-// A run of perfbench-engine as a program, in folders of its own, and what it leaves there.
+// Runs perfbench-engine as a program, each run in its own folder, and reads the results.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@
 
 namespace perfbench::engine {
 
-// Of rank 0, without a line that is cut off.
+// The records of rank 0, without a line that is cut off.
 inline std::vector<spec::StepRecord> records_of(const std::filesystem::path& folder) {
   std::ifstream in(folder / "steps.rank0.jsonl");
   std::vector<spec::StepRecord> all;
@@ -34,7 +34,7 @@ inline spec::RunSummary summary_of(const std::filesystem::path& folder) {
 class EngineRuns {
  public:
   explicit EngineRuns(std::string engine) : engine_(std::move(engine)) {}
-  // Anew where there was one of that name. `command`: what starts it, as strace.
+  // Replaces an earlier run of that name. `command`: what starts it, such as strace.
   std::filesystem::path run(const std::string& name, const spec::RunSpec& run, std::vector<std::string> command = {}) {
     const auto folder = scratch_ / name;
     std::filesystem::remove_all(folder);
@@ -46,7 +46,7 @@ class EngineRuns {
     said_ = lines_of_program(std::move(command));
     return folder;
   }
-  // By the last one, on both its streams.
+  // The output of the last run on both its streams.
   std::string said() const { return testing::PrintToString(said_); }
   std::filesystem::path operator/(const std::string& name) const { return scratch_ / name; }
 

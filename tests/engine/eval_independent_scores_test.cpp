@@ -1,5 +1,5 @@
-// What a trained model scores on files in the formats of LAMBADA and BoolQ, from the files to accuracy and perplexity,
-// beside a second reading of the same files and plain loops in f64 over the same weights.
+// The scores of a trained model on files in the formats of LAMBADA and BoolQ, from the files to accuracy and
+// perplexity, compared with a second reader of the same files and plain loops in f64 over the same weights.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,11 +19,10 @@
 namespace perfbench::engine {
 namespace {
 
-// A byte is a token. Half of what is asked is trained on; of the rest the answer is another than that of what it is
-// like.
+// A byte is a token. Half of the questions are trained on; the other half resemble these but have different answers.
 struct Asked {
   std::string prompt;
-  std::vector<std::string> candidates;  // one: is it the greedy choice?
+  std::vector<std::string> candidates;  // if there is one: whether it is the greedy choice
   std::size_t right = 0;
   bool trained = false;
 };
@@ -43,7 +42,8 @@ struct Question {
   bool trained = false;
 };
 
-// The last contradicts what was trained, as others do by their likeness: wrong answers of both kinds.
+// The last question contradicts the training; others are misled by their similarity to trained ones. So there are wrong
+// answers of both kinds.
 std::vector<Question> questions() {
   return {{"Ice is cold.", "is ice cold", true, true},
           {"Ice is cold.", "is ice warm", false, true},
@@ -71,7 +71,7 @@ std::string quoted(const std::string& text) {
   return out + "\"";
 }
 
-// Each data set is made by `perfbench data prepare`.
+// `perfbench data prepare` makes each data set.
 class IndependentScores : public testing::Test {
  protected:
   void SetUp() override {
@@ -121,8 +121,8 @@ class IndependentScores : public testing::Test {
   spec::DatasetFolder folder_{"independent-scores"};
 };
 
-// With how far f32 may have moved it. A logit is at most kSumsInOtherOrder of the largest one off (training.h); the
-// logarithm of a softmax is then twice that off at most.
+// A score, with its possible deviation in f32. A logit is off by at most kSumsInOtherOrder of the largest one
+// (training.h); the logarithm of a softmax is then off by at most twice that.
 struct Score {
   double log_likelihood = 0;
   double within = 0;
@@ -161,7 +161,7 @@ struct Totals {
   double asked = 0;
 };
 
-// The right answers add up to the perplexity.
+// The perplexity covers the right answers.
 Totals score_all(const oracle::LlamaDecoder& decoder, const std::vector<Asked>& set) {
   Totals out;
   for (const auto& asked : set) {
@@ -211,11 +211,11 @@ void expect_independent_scores(const spec::RunSpec& run, const std::vector<Asked
   EXPECT_NEAR(found.perplexity, perplexity, perplexity * std::expm1(want.within / want.tokens));
 }
 
-TEST_F(IndependentScores, OfLastWordsAreThoseOfPlainLoopsOverTheSameWeights) {
+TEST_F(IndependentScores, LastWordsScoreAsPlainLoopsOverTheSameWeights) {
   expect_independent_scores(tuned("lambada"), words());
 }
 
-TEST_F(IndependentScores, OfAnswersAreThoseOfPlainLoopsOverTheSameWeights) {
+TEST_F(IndependentScores, AnswersScoreAsPlainLoopsOverTheSameWeights) {
   expect_independent_scores(tuned("boolq"), asked_of(questions()));
 }
 

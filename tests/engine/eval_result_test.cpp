@@ -1,4 +1,4 @@
-// What rows add up to, by hand.
+// Sums over rows, computed by hand.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -17,11 +17,11 @@ RowScore candidate(std::int64_t question, bool right, double log_likelihood, std
           .candidate = spec::Candidate{.question = question, .right = right}};
 }
 
-TEST(EvaluationResult, OfNoRowsIsNone) {
+TEST(EvaluationResult, NoRowsGiveNoResult) {
   EXPECT_EQ(evaluation_result({}).rows, 0);
 }
 
-TEST(EvaluationResult, ARowIsRightThatMissesNoTarget) {
+TEST(EvaluationResult, ARowThatMissesNoTargetIsCorrect) {
   const std::vector<RowScore> rows{{.log_likelihood = -1.0, .targets = 2, .missed = 0},
                                    {.log_likelihood = -4.0, .targets = 3, .missed = 1},
                                    {.log_likelihood = -0.5, .targets = 1, .missed = 0},
@@ -35,8 +35,8 @@ TEST(EvaluationResult, ARowIsRightThatMissesNoTarget) {
   EXPECT_EQ(result.accuracy, 0.5) << "a row without a target is not right";
 }
 
-// Three questions: right, wrong by the sums though not by their means, right among three.
-TEST(EvaluationResult, AQuestionIsRightWhoseRightCandidateIsTheLikeliest) {
+// Three questions: one right, one wrong by its sums though not by its means, one right among three candidates.
+TEST(EvaluationResult, AQuestionIsCorrectIfItsRightCandidateIsTheLikeliest) {
   const std::vector<RowScore> rows{candidate(0, false, -2.0),    candidate(0, true, -1.0),  candidate(1, true, -3.0, 4),
                                    candidate(1, false, -2.0, 1), candidate(2, false, -9.0), candidate(2, true, -1.0),
                                    candidate(2, false, -1.5)};
@@ -48,7 +48,7 @@ TEST(EvaluationResult, AQuestionIsRightWhoseRightCandidateIsTheLikeliest) {
   EXPECT_EQ(result.nll_sum, 5.0);
 }
 
-TEST(EvaluationResult, ATieAndANanAreNotRight) {
+TEST(EvaluationResult, ATieAndANanAreNotCorrect) {
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   EXPECT_EQ(evaluation_result(std::vector{candidate(0, true, -1.0), candidate(0, false, -1.0)}).accuracy, 0.0);
   EXPECT_EQ(evaluation_result(std::vector{candidate(0, true, kNan), candidate(0, false, -1.0)}).accuracy, 0.0);

@@ -1,4 +1,4 @@
-// Synthetic documents in their order, as the rows of an evaluation.
+// Synthetic documents in order, as the rows of an evaluation.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace perfbench::engine {
 
 class EvaluatedRows final : public EvaluationSource {
  public:
-  // Of each question `candidates` rows, of which the first is right; 0: no data set of choices.
+  // Each question has `candidates` rows, the first of which is right; 0: it is not a data set of choices.
   EvaluatedRows(const spec::RunSpec& run, std::int64_t rows, std::int64_t candidates = 0)
       : run_(run),
         documents_(make_synthetic_documents(run, drawn_documents(run))),
@@ -44,7 +44,7 @@ class EvaluatedRows final : public EvaluationSource {
   }
 
  private:
-  // Behind its document, where the row has one.
+  // The padding behind its document, if the row has any.
   std::int64_t padding_of(std::int64_t sequence) const {
     return std::max<std::int64_t>(0, run_.seq_len - drawn_documents(run_)(sequence).tokens);
   }
@@ -55,7 +55,8 @@ class EvaluatedRows final : public EvaluationSource {
   std::int64_t candidates_;
 };
 
-// Of task eval as many rows as its steps take but three, the last batch's; of a run that trains two batches less three.
+// For task eval: as many rows as its steps take, except three of the last batch; for a run that trains: two batches
+// minus three rows.
 inline std::unique_ptr<EvaluationSource> evaluation_of(const spec::RunSpec& run) {
   if (run.trains() && !run.evaluates_at_end()) return nullptr;
   if (!run.trains() && run.data.kind != spec::DataKind::synthetic) return make_run_data(run).evaluation;

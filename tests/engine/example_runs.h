@@ -56,14 +56,14 @@ inline spec::RunSpec packed(spec::RunSpec run) {
   return run;
 }
 
-// Elements of the embeddings, of what comes to layers and of what blocks add become 0 by chance.
+// With dropout of the embeddings, of the inputs of layers and of what blocks add.
 inline spec::RunSpec dropped(spec::RunSpec run) {
   run.model.name = "dropped" + run.model.name;
   run.dropout = {.input = 0.1, .layer_input = 0.05, .residual = 0.2};
   return run;
 }
 
-// With a norm of each query and key head.
+// With a norm on each query and key head.
 inline spec::RunSpec qwen3_tiny() {
   spec::RunSpec run = llama_tiny();
   run.model.name = "qwen3-tiny";
@@ -71,7 +71,7 @@ inline spec::RunSpec qwen3_tiny() {
   return run;
 }
 
-// Experts in every layer, which drop no token.
+// Experts in every layer, without dropped tokens.
 inline spec::RunSpec dropless_tiny() {
   spec::RunSpec run = llama_tiny();
   run.model.name = "dropless-tiny";
@@ -79,7 +79,7 @@ inline spec::RunSpec dropless_tiny() {
   return run;
 }
 
-// Adapters of every linear layer, beside frozen weights.
+// Adapters on every linear layer, beside frozen weights.
 inline spec::RunSpec lora_tiny() {
   spec::RunSpec run = llama_tiny();
   run.model.name = "lora-tiny";
@@ -88,7 +88,7 @@ inline spec::RunSpec lora_tiny() {
   return run;
 }
 
-// Of the feed-forward blocks alone, in a model with biases and a tied embedding.
+// Adapters only on feed-forward blocks, in a model with biases and a tied embedding.
 inline spec::RunSpec lora_mlp_tiny() {
   spec::RunSpec run = gpt_tiny();
   run.model.name = "lora_mlp-tiny";
@@ -97,7 +97,7 @@ inline spec::RunSpec lora_mlp_tiny() {
   return run;
 }
 
-// A relative bias, whose buckets are exact, logarithmic and one for the rest within 16 tokens, and no 1/sqrt(head_dim).
+// A relative bias with exact buckets, logarithmic ones and one for the rest within 16 tokens, and no 1/sqrt(head_dim).
 inline spec::RunSpec t5_tiny() {
   spec::RunSpec run = llama_tiny();
   run.model.name = "t5-tiny";
@@ -106,7 +106,7 @@ inline spec::RunSpec t5_tiny() {
   return run;
 }
 
-// That, and experts in every second layer, which drop what is above their capacity.
+// The same with experts in every second layer, which drop choices above their capacity.
 inline spec::RunSpec glam_tiny() {
   spec::RunSpec run = t5_tiny();
   run.model.name = "glam-tiny";
@@ -123,7 +123,7 @@ inline spec::RunSpec glam_tiny() {
   return run;
 }
 
-// Adapters in models of every kind.
+// Adapters in models of all kinds.
 inline std::vector<spec::RunSpec> adapted_runs() {
   auto attention = lora_tiny();
   attention.model.qk_norm = spec::QkNorm::head;

@@ -1,4 +1,4 @@
-// Closed forms of what a run keeps.
+// Closed forms of the state that a run keeps.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ inline std::int64_t up(std::int64_t value, std::int64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
 
-// Key and value heads that ranks along tp do not divide are whole on each.
+// If the ranks along tp do not divide the key and value heads, each rank has all of them.
 inline bool has_few_heads(const spec::RunSpec& run) {
   return run.model.n_kv_heads % run.mesh.tp() != 0;
 }
@@ -30,8 +30,8 @@ inline bool is_looked_up(const spec::ParameterSpec& parameter) {
   return parameter.kind == spec::ParameterKind::embedding || parameter.kind == spec::ParameterKind::position;
 }
 
-// Of a unit on one rank: of each parameter the largest part, from a multiple of 16 elements on; all of it in shards
-// that are such multiples, too (unit.h).
+// The size of a unit's shard on one rank: the largest part of each parameter, aligned to 16 elements, and the whole
+// divided into shards that are also multiples of 16 (unit.h).
 inline std::int64_t shard_elements(const spec::RunSpec& run, const std::vector<spec::ParameterSpec>& unit) {
   std::int64_t end = 0;
   for (const auto& parameter : unit) {
@@ -48,7 +48,7 @@ inline std::int64_t shard_elements(const spec::RunSpec& run, const std::vector<s
   return up(end, 16 * run.mesh.fsdp()) / run.mesh.fsdp();
 }
 
-// The units of a stage: chunks of layers go around the stages, where they do not divide the layers the first ones have
+// The units of a stage: chunks of layers go around the stages; if they do not divide the layers, the first chunks have
 // one more.
 inline std::vector<std::vector<spec::ParameterSpec>> units_of(const spec::RunSpec& run, std::int64_t stage) {
   const std::int64_t stages = run.mesh.pp();
@@ -75,9 +75,9 @@ inline std::vector<std::vector<spec::ParameterSpec>> units_of(const spec::RunSpe
   return out;
 }
 
-// Of precision fp8, by the names of parameters: f32 amax, scale and its inverse of inputs, weights and gradients of the
-// layers that read one input, the inverses 16 bytes apart; with delayed scaling a history of each amax, that of
-// gradients apart. Blocks of the arena.
+// For precision fp8, by the names of parameters: f32 amax, scale and inverse scale of inputs, weights and gradients of
+// layers that read one input, with the inverses 16 bytes apart; with delayed scaling a history of each amax, separate
+// for gradients. In blocks of the arena.
 inline std::int64_t fp8_state_bytes(const spec::RunSpec& run,
                                     const std::vector<std::vector<spec::ParameterSpec>>& units) {
   if (run.precision != spec::Precision::fp8) return 0;

@@ -1,4 +1,4 @@
-// What the fake NVML library (fake_nvml.cpp) answers. Tests change it through fake_nvml_answers().
+// The answers of the fake NVML library (fake_nvml.cpp). Tests change them through fake_nvml_answers().
 #pragma once
 
 namespace perfbench::engine {

@@ -1,4 +1,4 @@
-// That faults make slow, large or wrong what they name and nothing else, and are refused where they cannot be.
+// Faults make slow, large or wrong exactly what they name, and are refused where they are impossible.
 #include "engine/faults/faults.h"
 
 #include <gmock/gmock.h>
@@ -21,7 +21,7 @@ using testing::HasSubstr;
 
 constexpr TraceLane kSchedule = TraceLane::schedule;
 
-// A clock that moves by 1 ns each time it is looked at.
+// A clock that advances by 1 ns each time it is read.
 std::int64_t now_ns = 0;
 std::int64_t looked_at() {
   return now_ns++;
@@ -50,7 +50,7 @@ TEST(SlowSpans, EndsLaterByAFractionOfTheSpansOwnTime) {
   ASSERT_THAT(events, testing::SizeIs(2));
   EXPECT_EQ(events[0].end_ns, 1150);
   EXPECT_EQ(events[1].end_ns, 2100);
-  EXPECT_EQ(now_ns, 1151);  // the spinning ended at 1150, and nothing spun for the other span
+  EXPECT_EQ(now_ns, 1151);  // the delay ended at 1150, and there was none for the other span
 }
 
 TEST(SlowSpans, DelaysTheBeginningInside) {
@@ -78,7 +78,7 @@ TEST(SlowSpans, OpsAreOperationsAndNotPhasesStepsOrSubmissions) {
   }
 }
 
-TEST(SlowSpans, ACollectiveIsSlowWhereItRunsAndNotWhereItIsHandedOver) {
+TEST(SlowSpans, ACollectiveIsSlowWhereItRunsAndNotAtItsSubmission) {
   now_ns = 0;
   BusyClock clock(looked_at);
   SlowSpans slow({{.name = "all_gather", .delay_ns = 10}}, clock);
@@ -98,7 +98,7 @@ TEST(SlowSpans, TakesTheEndOfASpanThatItDidNotSeeBegin) {
   EXPECT_EQ(now_ns, 0) << "nothing is known that could be slow";
 }
 
-TEST(WorkClock, TakesTimeForWorkAloneAndDelaysAreSetOnIt) {
+TEST(WorkClock, AdvancesOnlyWithWorkAndDelays) {
   std::int64_t flops = 0;
   WorkClock clock(1);
   clock.set_flops([&flops] { return flops; });
@@ -109,7 +109,7 @@ TEST(WorkClock, TakesTimeForWorkAloneAndDelaysAreSetOnIt) {
     clock.set_inner(&sink);
     const auto before = clock.now();
     flops += work;
-    clock.begin(kSchedule, {.name = name}, 12345);  // the machine's time, which is not looked at
+    clock.begin(kSchedule, {.name = name}, 12345);  // the machine's time, which is ignored
     clock.end(kSchedule, 99999);
     return clock.now() - before;
   };
@@ -129,7 +129,7 @@ TEST(WorkClock, TakesTimeForWorkAloneAndDelaysAreSetOnIt) {
   EXPECT_EQ(operation("matmul", 1'000'000'000, recorder), one);
 }
 
-TEST(Faults, OnlyAWorkClockIsAClockOfTheRunsOwn) {
+TEST(Faults, OnlyAWorkClockReplacesTheRunsClock) {
   EXPECT_EQ(make_faults({"startup:ms=0"}, spec::Device::cpu)->clock(), nullptr);
   const auto faults = make_faults({"work_clock:noise=0", "startup:ms=3", "slow:span=matmul,us=7"}, spec::Device::cpu);
   ASSERT_NE(faults->clock(), nullptr);
@@ -170,8 +170,8 @@ TEST(Faults, AWrongGradientHasTheOppositeSignAndTheSameLoss) {
   EXPECT_LT(logits[0][1], 0);
 }
 
-// Two sequences of two positions, whose second tokens are likely and not so likely.
-TEST(Faults, AWrongScoreTurnsLikelihoodsAround) {
+// Two sequences of two positions: the second token of one is likely, that of the other less so.
+TEST(Faults, AWrongScoreInvertsLikelihoods) {
   float statistics[4][4] = {{0, 3, 0, 3}, {1, 1, 1, 1}, {0, 3, 0, 1}, {0, 1, 0, 3}};
   std::int32_t targets[4] = {kNoTarget, 1, kNoTarget, 1};
   double scores[2][3] = {};
@@ -224,7 +224,7 @@ TEST(Faults, TheLossThatFindsNoMemoryIsCounted) {
   EXPECT_NO_THROW(compute());
 }
 
-TEST(Faults, AnAllocationIsInTheLedgerUntilItIsGivenBack) {
+TEST(Faults, AnAllocationIsInTheLedgerUntilItIsFreed) {
   Memory memory(make_cpu_backing(), make_cpu_backing(), {});
   const auto faults = make_faults({"allocate:mib=2"}, spec::Device::cpu);
   {
@@ -236,7 +236,7 @@ TEST(Faults, AnAllocationIsInTheLedgerUntilItIsGivenBack) {
   EXPECT_FALSE(make_faults({"wrong_gradient"}, spec::Device::cpu)->begin(memory, *ops).defined());
 }
 
-TEST(Faults, WithoutASlowSpanNothingStandsBeforeTheTrace) {
+TEST(Faults, WithoutASlowSpanTheTraceHasNoFilter) {
   TraceRecorder recorder({1, 0});
   const auto other = make_faults({"startup:ms=0"}, spec::Device::cpu);
   EXPECT_EQ(other->around(nullptr), nullptr);
@@ -247,17 +247,17 @@ TEST(Faults, WithoutASlowSpanNothingStandsBeforeTheTrace) {
 
 TEST(Faults, AreRefusedWithTheReason) {
   EXPECT_THAT(refusal("sloth"), HasSubstr("unknown fault 'sloth'"));
-  EXPECT_THAT(refusal("slow:span=matmull,us=1"), HasSubstr("no span 'matmull'"));
+  EXPECT_THAT(refusal("slow:span=matmull,us=1"), HasSubstr("unknown span 'matmull'"));
   EXPECT_THAT(refusal("slow:us=1"), HasSubstr("'span' is missing"));
-  EXPECT_THAT(refusal("slow:span=matmul"), HasSubstr("by how much?"));
+  EXPECT_THAT(refusal("slow:span=matmul"), HasSubstr("needs fraction=0.1 or us=500"));
   EXPECT_THAT(refusal("slow:span=matmul,us=-1"), HasSubstr("expected a number"));
   EXPECT_THAT(refusal("slow:span=matmul,us=1x"), HasSubstr("expected a number"));
   EXPECT_THAT(refusal("slow:span=matmul,us=nan"), HasSubstr("expected a number"));
   EXPECT_THAT(refusal("slow:span=matmul,us=1,us=2"), HasSubstr("given twice"));
   EXPECT_THAT(refusal("slow:span=matmul,us=1,of=2"), HasSubstr("unknown key 'of'"));
-  EXPECT_THAT(refusal("slow:span=forward,fraction=0.5"), HasSubstr("by us alone"));
+  EXPECT_THAT(refusal("slow:span=forward,fraction=0.5"), HasSubstr("only us is allowed"));
   EXPECT_THAT(refusal("startup:"), HasSubstr("expected key=value"));
-  EXPECT_THAT(refusal("allocate:mib=1", spec::Device::cuda), HasSubstr("on a GPU"));
+  EXPECT_THAT(refusal("allocate:mib=1", spec::Device::cuda), HasSubstr("only into runs on a CPU"));
   EXPECT_EQ(make_faults({}, spec::Device::cuda), nullptr);
 }
 

@@ -1,4 +1,4 @@
-// The cpu backend, with a record of what is rounded to 8 bits and of the products that read it.
+// The cpu backend, which records what is rounded to 8 bits and the products that read it.
 #pragma once
 
 #include <algorithm>
@@ -14,10 +14,10 @@
 
 namespace perfbench::engine {
 
-// Of one step.
+// The log of one step.
 struct Fp8Log {
   struct Rounding {
-    const void* codes = nullptr;  // where they are
+    const void* codes = nullptr;  // their address
     std::int64_t bytes = 0;
     DType format = DType::e4m3;
     const void* inverse_scale = nullptr;
@@ -33,12 +33,12 @@ struct Fp8Log {
     Pass pass = Pass::first;
     DType a = DType::f32;
     DType b = DType::f32;
-    bool reads_what_was_rounded = false;  // the last that was rounded into the place of each operand
+    bool reads_what_was_rounded = false;  // the last rounding into the memory of each operand
   };
   std::vector<Product> products;
-  std::map<const void*, float> scales;             // by the place of the state's amax: what it was rounded with
-  std::map<const void*, double> amaxes;            // of all that was rounded with the state
-  std::vector<std::vector<float>> updated_scales;  // of each call, in its order
+  std::map<const void*, float> scales;             // by the address of the state's amax: the scale that was used
+  std::map<const void*, double> amaxes;            // maximum over all that was rounded with the state
+  std::vector<std::vector<float>> updated_scales;  // for each call, in order
 
  private:
   friend class Fp8Ops;
@@ -76,7 +76,7 @@ class Fp8Ops final : public cpu::CpuOps {
                              was_rounded(args.a, args.inverse_scale_a) && was_rounded(args.b, args.inverse_scale_b)});
   }
 
-  // Buffers come and go: the last rounding to have written there counts.
+  // Buffers are reused: the last rounding that wrote there counts.
   bool was_rounded(const RowsView& operand, const TensorView& inverse_scale) const {
     return std::any_of(log_.roundings_.rbegin(), log_.roundings_.rend(),
                        [&](const auto& rounding) { return rounding.holds(operand, inverse_scale); });

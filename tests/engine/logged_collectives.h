@@ -1,5 +1,5 @@
-// What a rank of a mesh was told to communicate, and who the others are: found from mesh_spec.h alone, not from the
-// engine's Mesh.
+// The communication that a rank of a mesh was told to do, and the other ranks in it: derived from mesh_spec.h alone,
+// not from the engine's Mesh.
 #pragma once
 
 #include <algorithm>
@@ -46,7 +46,7 @@ class Grid {
     for (std::size_t i = 0; i < kPlaces; ++i) out = out * sizes_[i] + place[i];
     return out;
   }
-  // Of the ten axes, by its place.
+  // `i` is the place among the ten axes.
   bool is_along(std::size_t i, const MeshGroup& group) const {
     const auto& axes = i < kAxesOfALevel.size() ? group.dcn : group.ici;
     return axes.has(kAxesOfALevel[i % kAxesOfALevel.size()]);
@@ -67,7 +67,7 @@ class Grid {
     at[kIciPp] = stage % sizes_[kIciPp];
     return this->rank(at);
   }
-  // Whether no rank that differs along these axes alone is before this one.
+  // Whether this is the first among the ranks that differ only along these axes.
   bool is_first(std::int64_t rank, AxisSet axes) const {
     const auto at = place(rank);
     for (std::size_t i = 0; i < kPlaces; ++i) {
@@ -94,7 +94,7 @@ struct Call {
   auto operator<=>(const Call&) const = default;  // NOLINT(modernize-use-nullptr): of what it expands to
 };
 
-// What a rank was told to communicate, in order.
+// The communication that a rank was told to do, in order.
 struct CallLog {
   std::map<Channel, std::vector<Call>> collectives;
   std::map<Heading, std::vector<std::int64_t>> sent;

@@ -1,4 +1,4 @@
-// The order in which a backend goes.
+// The order in which the parts of a backend are destroyed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@
 namespace perfbench::engine {
 namespace {
 
-// Operations that record on a device; they are not asked to compute.
+// Operations that record on a device; the tests do not compute with them.
 class RecordingOps : public cpu::CpuOps {
  public:
   explicit RecordingOps(const CudaDevice& device) : recorder_(device.compute()) {}
@@ -56,7 +56,7 @@ class BackendTest : public testing::Test {
 };
 
 // NCCL waits in ncclCommAbort until no graph holds the communicator.
-TEST_F(BackendTest, ARecordingThatAnExceptionLeftOpenGoesBeforeTheCommunicatorsOfItsCollectives) {
+TEST_F(BackendTest, ARecordingLeftOpenIsDestroyedBeforeItsCommunicators) {
   backend_.reset();
   const auto aborted = fake_cuda::calls({"ncclCommAbort"});
   ASSERT_EQ(aborted.size(), 1U);
@@ -65,9 +65,9 @@ TEST_F(BackendTest, ARecordingThatAnExceptionLeftOpenGoesBeforeTheCommunicatorsO
 
 using BackendDeathTest = BackendTest;
 
-// Memory of the host runs out on one rank. Without it its device's memory would be freed first, which waits for
-// collectives that the other ranks are part of.
-TEST_F(BackendDeathTest, AnyExceptionEndsAllRanksBeforeTheCommunicatorsGo) {
+// Host memory runs out on one rank. Without the abort, its device's memory would be freed first, which waits for
+// collectives that need the other ranks.
+TEST_F(BackendDeathTest, AnyExceptionEndsAllRanksBeforeCommunicatorsAreDestroyed) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const std::filesystem::path folder = testing::TempDir();
   std::filesystem::remove(folder / "result.json");
@@ -116,7 +116,7 @@ TEST_F(GpuEnvironment, HasQueuesForAllStreamsAndAnOrderBetweenCommunicators) {
   EXPECT_EQ(value("NCCL_LAUNCH_ORDER_IMPLICIT"), "") << "messages pass each other";
 }
 
-TEST_F(GpuEnvironment, KeepsWhatIsSetAndIsForSeveralGpus) {
+TEST_F(GpuEnvironment, KeepsExistingValuesAndIsForSeveralGpus) {
   ::setenv("CUDA_DEVICE_MAX_CONNECTIONS", "1", 1);
   ::setenv("NCCL_LAUNCH_ORDER_IMPLICIT", "0", 1);
   prepare({.tp = 2});

@@ -1,4 +1,4 @@
-// Checkpoints of perfbench-engine as a program: what its records say, and what it refuses.
+// Checkpoints of perfbench-engine as a program: the contents of its records, and what it refuses.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ class CheckpointsOfAnEngine : public testing::Test {
   EngineRuns runs_{PERFBENCH_ENGINE_FILE};
 };
 
-TEST_F(CheckpointsOfAnEngine, SayWhatTheyCostAndWhereARunWentOn) {
+TEST_F(CheckpointsOfAnEngine, ReportTheirCostsAndWhereARunResumed) {
   auto run = gpt_tiny();
   run.steps = 5;
   run.checkpoint.every_steps = 2;
@@ -49,7 +49,8 @@ TEST_F(CheckpointsOfAnEngine, AFolderWithALaterCheckpointIsRefused) {
   runs_.run("first", run);
   const auto second = runs_.run("second", run);
   EXPECT_EQ(summary_of(second).status, "input_error");
-  EXPECT_THAT(summary_of(second).message, HasSubstr("step_00000003 is of a later step than the run begins with, 0"));
+  EXPECT_THAT(summary_of(second).message,
+              HasSubstr("step_00000003 is from a later step than the first one of this run, 0"));
 }
 
 }  // namespace

@@ -13,7 +13,7 @@
 namespace perfbench::engine {
 namespace {
 
-TEST(CpuBackend, IsRefusedWhereRanksOfOneNodeOfTheMeshRunOnSeveral) {
+TEST(CpuBackend, IsRefusedIfOneNodeOfTheMeshSpansSeveral) {
   auto run = llama_tiny();
   run.mesh.ici.fsdp = 2;
   OneOfSeveralRanks processes(0);  // the other one names another node
@@ -26,8 +26,8 @@ TEST(CpuBackend, IsRefusedWhereRanksOfOneNodeOfTheMeshRunOnSeveral) {
   EXPECT_NO_THROW(make_backend(run, &processes, testing::TempDir()));
 }
 
-// As where an engine built with one MPI was started by another's mpiexec.
-TEST(CpuBackend, IsRefusedWhereThereAreFewerRanksThanTheMeshHas) {
+// As if an engine built with one MPI were started by another's mpiexec.
+TEST(CpuBackend, IsRefusedWithFewerRanksThanTheMeshHas) {
   auto run = llama_tiny();
   run.mesh.ici.fsdp = 8;
   OneOfSeveralRanks processes(0);
@@ -35,7 +35,7 @@ TEST(CpuBackend, IsRefusedWhereThereAreFewerRanksThanTheMeshHas) {
               testing::ThrowsMessage<LogicFault>(testing::HasSubstr("a mesh of 8 devices")));
 }
 
-TEST(Assembly, ProbesTheNoiseOfWhatComputes) {
+TEST(Assembly, ProbesTheNoiseOfTheComputingDevice) {
   const auto run = llama_tiny();
   const auto assembled = [&run](Backend backend) {
     return std::make_unique<Assembly>(run, std::move(backend), Assembly::Options{.data = make_run_data(run)});

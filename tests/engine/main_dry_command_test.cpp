@@ -38,12 +38,12 @@ class DryCommand : public testing::Test {
   std::string file_of(const char* name, const spec::RunSpec& run) { return file_of(name, spec::canonical_json(run)); }
 
  private:
-  // Tests run beside each other.
+  // Tests run in parallel.
   std::filesystem::path folder_ =
       std::filesystem::path(testing::TempDir()) / ("main_dry_command_test." + std::to_string(getpid()));
 };
 
-// With what is listed where every tensor is.
+// With a list of every tensor.
 std::string whole_line(const spec::RunSpec& run) {
   auto report = dry_walk(run, 0);
   report.course = memory_course(run, 0);
@@ -75,7 +75,7 @@ TEST_F(DryCommand, PrintsTheOperationsOfEachRun) {
   llama.mesh.ici.fsdp = 2;
   const auto lines = lines_of_program(
       {PERFBENCH_ENGINE_FILE, "dry", "--operations", "--rank", "1", file_of("a", llama), file_of("b", gpt_tiny())});
-  // Errors are not buffered, and come first where both go to one pipe.
+  // Errors are not buffered, so they come first if both go to one pipe.
   ASSERT_THAT(lines,
               UnorderedElementsAre(to_json_line(count_operations(llama, 1)), HasSubstr("is outside a mesh of 1")));
 }
@@ -87,7 +87,7 @@ TEST_F(DryCommand, SaysThatOperationsHaveNoTensors) {
   EXPECT_THAT(lines.front(), HasSubstr("--operations lists no tensors; leave out --largest"));
 }
 
-TEST_F(DryCommand, TakesARunFromEachLineAndNamesTheLineThatIsNone) {
+TEST_F(DryCommand, TakesARunFromEachLineAndNamesAnInvalidLine) {
   const auto file = file_of("runs", spec::canonical_json(llama_tiny()) + "\n{\n" + spec::canonical_json(gpt_tiny()));
   const auto lines = lines_of_program({PERFBENCH_ENGINE_FILE, "dry", "--lines", file});
   ASSERT_THAT(lines, SizeIs(3));

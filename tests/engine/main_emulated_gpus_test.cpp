@@ -1,5 +1,5 @@
-// perfbench-engine on emulated GPUs, as a program that mpirun starts for each: it trains and ends, as one rank on the
-// CPU does.
+// perfbench-engine on emulated GPUs, as a program that mpirun starts for each: it trains and ends like one rank on the
+// CPU.
 #include <gtest/gtest.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-// A limit on the size of files (ulimit -f), whose signal would end the engine without a word.
+// A limit on the size of files (ulimit -f), whose signal would end the engine without a message.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -22,8 +22,8 @@ TEST(FileLimit, IsAnErrorOfTheWriteThatNamesTheFile) {
   const auto folder = std::filesystem::path(testing::TempDir()) / ("main_file_limit_test." + std::to_string(getpid()));
   std::filesystem::create_directories(folder);
   std::ofstream(folder / "run.json") << spec::canonical_json(gpt_tiny());
-  // 1024 bytes: LLVM's OpenMP registers itself in a file of so many, before main. ThreadSanitizer makes a larger file
-  // there, unless the folder does not exist.
+  // 1024 bytes, because LLVM's OpenMP registers itself in a file of that size before main. ThreadSanitizer makes a
+  // larger file there, unless the folder does not exist.
   const auto lines =
       lines_of_program({"/bin/sh", "-c", "ulimit -f 2; TEST_TMPDIR=\"$1/none\" exec \"$0\" run --dir \"$1\"",
                         PERFBENCH_ENGINE_FILE, folder.string()});

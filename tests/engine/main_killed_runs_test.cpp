@@ -1,4 +1,4 @@
-// A run of perfbench-engine that saves and is killed, twenty times: it goes on from the last whole checkpoint.
+// A run of perfbench-engine that saves and is killed twenty times: each time it resumes from the last whole checkpoint.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -19,10 +19,10 @@ class KilledRuns : public testing::Test {
   EngineRuns runs_{PERFBENCH_ENGINE_FILE};
 };
 
-// A system call at whose n-th begin in a thread the process is killed. A save's thread makes some 200 of them; the
-// main thread writes a line of its records a step, beside what the thread does at that time.
+// The process is killed at the n-th call of a certain system call in a thread. The thread of a save makes some 200 of
+// them; the main thread writes a line of its records each step, in parallel with that thread.
 struct Kill {
-  std::string call;  // as strace names it, or those that fit
+  std::string call;  // by strace's name, or a pattern
   std::int64_t most = 1;
 };
 
@@ -30,7 +30,7 @@ bool may_trace() {
   return lines_of_program({"/usr/bin/strace", "-qq", "-e", "trace=none", "/bin/true"}).empty();
 }
 
-TEST_F(KilledRuns, AtAnyMomentGoOnFromTheLastWholeOne) {
+TEST_F(KilledRuns, ResumeFromTheLastWholeCheckpointWheneverTheyWereKilled) {
   if (!may_trace()) GTEST_SKIP() << "skipped: strace, which kills at a system call, cannot run here";
   constexpr int kKills = 20;
   auto run = gpt_tiny();
@@ -55,7 +55,7 @@ TEST_F(KilledRuns, AtAnyMomentGoOnFromTheLastWholeOne) {
                                       "-e", "inject=" + kill.call + ":signal=SIGKILL:when=" + when});
     if (!fs::exists(attempted / "result.json")) ++killed;
     SCOPED_TRACE("attempt " + std::to_string(attempt) + ": " + kill.call + " " + when + ", says " + runs_.said());
-    // It began where the last whole one was, and computed what a run would that nothing had happened to.
+    // It began at the last whole checkpoint, and computed what an undisturbed run computes.
     std::int64_t next = step;
     for (const auto& record : records_of(attempted)) {
       ASSERT_EQ(record.step, next++);
@@ -67,10 +67,10 @@ TEST_F(KilledRuns, AtAnyMomentGoOnFromTheLastWholeOne) {
       for (const auto& part : contents.shards.front().parts) read_part(contents, 0, part);
     }
     const std::int64_t newest = whole.empty() ? 0 : whole.back().step;
-    ASSERT_GE(newest, step);  // nothing that was whole is lost
+    ASSERT_GE(newest, step);  // no whole checkpoint is lost
     step = newest;
   }
-  EXPECT_GT(step, kKills / 4);  // many were killed behind a whole one
+  EXPECT_GT(step, kKills / 4);  // many runs were killed after a whole checkpoint
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A profile of timed steps, by perfbench-engine as a program.
+// A profile of timed steps, made by perfbench-engine as a program.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -24,7 +24,7 @@ class ProfileOfAnEngine : public testing::Test {
  protected:
   ~ProfileOfAnEngine() override { fs::remove_all(scratch_); }
 
-  // In a folder of its own.
+  // Runs in its own folder.
   fs::path run_engine(const std::string& name, const spec::RunSpec& run) {
     const auto folder = scratch_ / name;
     fs::create_directories(folder);
@@ -45,7 +45,7 @@ class ProfileOfAnEngine : public testing::Test {
   }
 
   std::vector<std::string> said_;
-  // Tests run beside each other.
+  // Tests run in parallel.
   const fs::path scratch_ = fs::path(testing::TempDir()) / ("main_profile_test." + std::to_string(getpid()));
 };
 

@@ -51,7 +51,7 @@ class TurnsOfAnEngine : public testing::Test {
     return read(fd, &byte, 1) == 1 ? byte : '?';
   }
 
-  // Tests run beside each other.
+  // Tests run in parallel.
   const std::filesystem::path folder_ =
       std::filesystem::path(testing::TempDir()) / ("main_turns_test." + std::to_string(getpid()));
 };
@@ -73,11 +73,11 @@ TEST_F(TurnsOfAnEngine, ItAsksBeforeEachStepAndBeforeItEnds) {
   close(go);
 }
 
-TEST_F(TurnsOfAnEngine, ThatItCannotHearItDoesNotTake) {
+TEST_F(TurnsOfAnEngine, AMissingFifoIsRefused) {
   EXPECT_THAT(run_engine(), Contains(HasSubstr("go.0: No such file or directory")));
   close(fifo(spec::turn_go_file(0)));
   std::ofstream(folder_ / spec::kTurnAsksFile) << "a file\n";
-  EXPECT_THAT(run_engine(), Contains(HasSubstr("asks: it is no FIFO")));
+  EXPECT_THAT(run_engine(), Contains(HasSubstr("asks: it is not a FIFO")));
   EXPECT_EQ(steps_done(), 0);
 }
 

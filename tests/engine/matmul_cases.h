@@ -1,4 +1,4 @@
-// Shapes that the tests of matrix products share.
+// Shapes shared by the tests of matrix products.
 #pragma once
 
 #include <cmath>
@@ -9,11 +9,11 @@
 namespace perfbench::engine {
 
 inline constexpr Transpose kBoth[] = {Transpose::no, Transpose::yes};
-// Odd sizes, vectors, edges of register tiles and of cache blocks.
+// Odd sizes, whole vectors, and the edges of register tiles and of cache blocks.
 inline constexpr oracle::ProductSize kSizes[] = {{1, 1, 1},    {1, 33, 7},   {5, 3, 129},   {12, 32, 64},
                                                  {13, 31, 65}, {65, 1, 300}, {30, 40, 270}, {193, 520, 9}};
 
-// By how much a product that something is added to may err for being rounded before: half a unit of it.
+// The possible error of a product that is rounded before something is added to it: half a unit of the product.
 inline double rounding_before_adding(DType result, double product) {
   return result == DType::bf16 && rounds_before_adding() ? oracle::kUnitBf16 * std::abs(product) : 0.0;
 }

@@ -1,12 +1,13 @@
-// The most bytes that are alive at once on a rank of a pipeline's stage, from the definitions alone: what every tensor
-// is for and how long it is needed. An independent second count for tests of the dry walk: nothing of the engine is
-// called, and the policies, the slices and the schedule are written down once more.
+// The most bytes that are alive at once on a rank of a pipeline stage, from the definitions alone: the purpose of every
+// tensor and how long it is needed. This is an independent second count for tests of the dry walk: it calls no function
+// of the engine, and states the policies, the slices and the schedule once more.
 //
-// Of dense models on a CPU, fp32 or bf16; dp, fsdp, tp and pp (one chunk of layers a stage). Not: experts, adapters,
-// dropout, packing, norms of heads, relative biases, one-hot embeddings, stochastic rounding, evaluation.
+// It covers dense models on a CPU, fp32 or bf16; dp, fsdp, tp and pp (one chunk of layers a stage). It does not cover
+// experts, adapters, dropout, packing, norms of heads, relative biases, one-hot embeddings, stochastic rounding and
+// evaluation.
 //
-// Letters as in engine/ops/ops.h, of one rank: B sequences of T tokens are a microbatch of N tokens; R of its rows are
-// the rank's share of the residual stream; H query and K key heads of D; F the hidden width, V the vocabulary.
+// Letters are those of engine/ops/ops.h, for one rank: B sequences of T tokens are a microbatch of N tokens; R of its
+// rows are the rank's share of the residual stream; H query and K key heads of D; F the hidden width, V the vocabulary.
 #pragma once
 
 #include <algorithm>
@@ -36,14 +37,14 @@ class MemoryClosedForm {
     count_values();
   }
 
-  // One forward, one backward: as many microbatches pass before the first goes back as there are stages behind.
+  // One forward, one backward: before the first backward pass, one microbatch for each later stage goes forward.
   std::int64_t peak() {
     most_ = 0;
     const std::int64_t microbatches = run_.grad_accum;
     const std::int64_t ahead = std::min(stages_ - 1 - stage_, microbatches);
     for (std::int64_t k = 0; k < microbatches + ahead; ++k) {
       if (k < microbatches) {
-        // What the next computation starts from is received beside this one.
+        // The input of the next computation is received during this one.
         const bool gradient_next = k >= ahead || k + 1 == microbatches;
         forward(k, gradient_next ? received_gradient() : received_input());
       }
@@ -53,7 +54,7 @@ class MemoryClosedForm {
         backward(k - ahead, input_next ? received_input() : any_next ? received_gradient() : 0);
       }
     }
-    // A tied embedding that is at both ends of a pipeline: they exchange their gradients when all else is done.
+    // If a tied embedding is at both ends of a pipeline, they exchange their gradients when all else is done.
     if (m_.tied_embedding && embeds() != has_head()) moment(4 * embedding_.shard);
     return persistent() + most_;
   }
@@ -66,7 +67,7 @@ class MemoryClosedForm {
   }
   static std::int64_t share(std::int64_t value, std::int64_t ranks) { return up(value, ranks) / ranks; }
 
-  // Weights that are gathered and reduced together, by elements: whole (of the slice along tp) and a rank's shard.
+  // Weights that are gathered and reduced together, in elements: whole (of the slice along tp) and a rank's shard.
   struct Unit {
     std::int64_t whole = 0;
     std::int64_t shard = 0;
@@ -81,7 +82,7 @@ class MemoryClosedForm {
     const bool layernorm_bias = m_.norm == spec::NormKind::layernorm && m_.bias == spec::BiasKind::all;
     const std::int64_t norm = layernorm_bias ? 2 * M : M;
     const std::int64_t queries = m_.n_heads / tp_ * m_.head_dim;
-    // Fewer key heads than ranks: every rank has all of their weights.
+    // With fewer key heads than ranks, every rank has all of their weights.
     const std::int64_t keys = (m_.n_kv_heads % tp_ == 0 ? m_.n_kv_heads / tp_ : m_.n_kv_heads) * m_.head_dim;
     const std::int64_t hidden = share(m_.d_ff, tp_);
     const std::int64_t inputs = gated_ ? 2 : 1;
@@ -101,7 +102,7 @@ class MemoryClosedForm {
 
     std::int64_t kept() const { return place == Kind::device ? bytes : 0; }
     std::int64_t offloaded() const { return place == Kind::offload ? bytes : 0; }
-    // Behind the forward pass that made it: what is offloaded leaves while the next layer computes.
+    // After the forward pass that made it: offloaded values leave while the next layer computes.
     std::int64_t stays() const { return place == Kind::remat ? 0 : bytes; }
   };
 
@@ -125,7 +126,7 @@ class MemoryClosedForm {
         {"minimal", is_dot || is_mlp},
         {"minimal_flash", is_dot || is_mlp || name == "context"},
         {"save_dot_with_context_except_mlp", is_dot || name == "context"},
-        {"save_dot_except_mlpwi", is_dot},  // of mlpwo, which it keeps too, there is nothing to keep
+        {"save_dot_except_mlpwi", is_dot},  // there is nothing to keep for mlpwo, which it keeps too
         {"save_dot_except_mlp", is_dot},
         {"save_qkv_proj", is_attention},
         {"save_out_proj", name == "out_proj"}};
@@ -156,7 +157,7 @@ class MemoryClosedForm {
     up_ = {gated_ ? N_ * F * e_ : 0, place("mlpwi_1")};
     hidden_bytes_ = gate_.bytes + up_.bytes;
     product_ = N_ * F * e_;
-    // An un-gated GELU comes with the product that makes its input.
+    // An un-gated GELU is computed with the product that makes its input.
     fuses_ = m_.activation == spec::Activation::gelu_tanh;
     input_ = {rows_, run_.remat_custom.contains("layer_input") ? place("layer_input") : Kind::device};
     for (const auto& value :
@@ -171,8 +172,8 @@ class MemoryClosedForm {
   std::int64_t received_input() const { return embeds() ? 0 : rows_; }
   std::int64_t received_gradient() const { return has_head() ? 0 : rows_; }
 
-  // f32 weights, gradients and two moments, and bf16 weights that are kept beside them; tables; tokens and targets of
-  // the whole step; what operations work in.
+  // f32 weights, gradients and two moments, and bf16 weights kept beside them; tables; tokens and targets of the whole
+  // step; the workspace of operations.
   std::int64_t persistent() const {
     std::int64_t elements = layers_ * layer_.shard;
     if (embeds() || (has_head() && m_.tied_embedding)) elements += embedding_.shard;
@@ -186,9 +187,9 @@ class MemoryClosedForm {
 
   bool kept_bf16() const { return bf16_ && run_.bf16_weights == spec::Bf16Weights::kept; }
 
-  // Kernels of the cpu backend work in f32. A norm's backward pass sums the parameters' gradients over blocks of 32
-  // rows first. Products of bf16 take both operands as panels: of 1,024 rows (or columns) at most, and of 8 MiB unless
-  // 64 of them are more; their result as a tile of 1,024 by 1,024.
+  // Kernels of the cpu backend work in f32. A norm's backward pass first sums the parameters' gradients over blocks of
+  // 32 rows. Products of bf16 convert both operands in panels: at most 1,024 rows (or columns), and at most 8 MiB
+  // unless 64 of them are more. Their result is a tile of 1,024 by 1,024.
   std::int64_t workspace() const {
     const auto M = m_.d_model;
     const std::int64_t norm_forward = bf16_ ? 2 * M : 0;
@@ -203,7 +204,7 @@ class MemoryClosedForm {
     };
     const auto F = share(m_.d_ff, tp_);
     const auto queries = m_.n_heads / tp_ * m_.head_dim;
-    // Joined, several projections are one product.
+    // If joined, several projections are one product.
     const std::pair<std::int64_t, std::int64_t> products[] = {
         {N_, run_.fused_qkv ? qkv_bytes_ / N_ / e_ : queries},
         {N_, queries},
@@ -216,7 +217,7 @@ class MemoryClosedForm {
     return 4 * most;
   }
 
-  // Whole weights in the type of products. While they are on their way there is the shard in that type, too.
+  // Whole weights in the type of products. During the gathering the shard in that type exists too.
   std::int64_t gathered(const Unit& of) const {
     if (fsdp_ == 1) return bf16_ && !kept_bf16() ? 2 * of.whole : 0;
     return e_ * of.whole;
@@ -227,32 +228,32 @@ class MemoryClosedForm {
   std::int64_t gathered_head() const { return gathered(head_) + (m_.tied_embedding ? gathered(embedding_) : 0); }
   std::int64_t head_under_way() const { return under_way(head_) + (m_.tied_embedding ? under_way(embedding_) : 0); }
   bool rounds_gradients() const { return run_.optimizer.gradients == spec::StateType::bf16; }
-  // f32, whole, of one microbatch; nothing where a rank has all of the gradient anyway, as it is kept.
+  // f32, whole, for one microbatch; none if a rank keeps the whole gradient anyway in that form.
   std::int64_t gradient(const Unit& of) const { return fsdp_ == 1 && !rounds_gradients() ? 0 : 4 * of.whole; }
   enum class Contribution { first, later };
-  // What is reduced: that, or what it was rounded to; beside it the reduced shard, where that is to be added to earlier
-  // contributions.
+  // The input of the reduction: the gradient, or its rounded copy; and the reduced shard, if it is to be added to
+  // earlier contributions.
   std::int64_t reduced(const Unit& of, Contribution which) const {
     if (fsdp_ == 1) return 0;
     return (rounds_gradients() ? 2 : 4) * (of.whole + (which == Contribution::later ? of.shard : 0));
   }
-  // When it is complete: the reduction, behind the moment of rounding.
+  // Memory at its completion: that of the reduction, which follows the rounding.
   std::int64_t completed(const Unit& of, Contribution which) const {
     const std::int64_t rounding = rounds_gradients() ? gradient(of) + (fsdp_ == 1 ? 0 : 2 * of.whole) : 0;
     return std::max(rounding, reduced(of, which));
   }
-  // That stays so while the next unit's gradients are computed, where the reduction runs beside them.
+  // If the reduction overlaps, this memory stays while the next unit's gradients are computed.
   std::int64_t in_reduction(const Unit& of, Contribution which) const { return overlaps_ ? reduced(of, which) : 0; }
 
   void moment(std::int64_t bytes) { most_ = std::max(most_, bytes); }
 
-  // Sums of parts that ranks along tp have, in a buffer of all rows; of bf16, which are added up in f32 where they
-  // arrive, in two.
+  // The parts of sums that ranks along tp have, in a buffer of all rows; in two buffers for bf16, because these are
+  // added in f32 where they arrive.
   std::int64_t parts() const { return tp_ == 1 ? 0 : (bf16_ ? 2 : 1) * all_rows_; }
   std::int64_t received_parts() const { return tp_ > 1 && bf16_ ? all_rows_ : 0; }
 
-  // Beside any computation: other microbatches' values, reductions, what was sent to the neighbours last (a send is
-  // waited for by the next one) and what is received for the next computation.
+  // Memory beside any computation: other microbatches' values, reductions, the last message to each neighbour (the next
+  // send waits for it), and the message received for the next computation.
   std::int64_t beside(std::int64_t other_states, std::int64_t receiving) const {
     return other_states * layers_ * kept_ + reducing_ + receiving + sent_onward_ + sent_back_;
   }
@@ -285,28 +286,28 @@ class MemoryClosedForm {
     const std::int64_t stays =
         statistics_.stays() + query_.stays() + key_.stays() + value_.stays() + logsumexp_.stays() + weights_.stays();
     moment(base + x + stays + context_.bytes + rows_ + parts());
-    // From here on the sum after attention, and x as long as it is kept: always.
+    // From here on the sum after attention exists, and x as long as it is kept: always.
     const std::int64_t half = base + x + stays + context_.stays() + sum_.bytes;
     moment(half + statistics_.bytes + all_rows_ + hidden_bytes_ + (fuses_ ? product_ : 0));
     moment(half + statistics_.stays() + hidden_bytes_ + product_);
     moment(half + statistics_.stays() + gate_.stays() + up_.stays() + product_ + rows_ + parts());
   }
 
-  // In f32 they have a gradient apart, of the products' type.
+  // In f32, logits have a separate gradient of the products' type.
   std::int64_t logits_bytes() const { return run_.logits == spec::LogitsType::fp32 ? 4 + e_ : e_; }
 
-  // The gradient by the rows of the final norm takes the place of its output, chunk by chunk of logits.
+  // The gradient of the final norm's output replaces that output, one chunk of logits after another.
   void loss(std::int64_t k, std::int64_t base) {
     const auto V = share(m_.vocab_size, tp_);
     const auto C = std::min(run_.loss_chunk_tokens, N_);
     const auto which = k > 0 ? Contribution::later : Contribution::first;
     const bool tied = m_.tied_embedding;
-    // The stream, the weights, and those of the last layer, which goes back next.
+    // The stream, the weights, and those of the last layer, whose backward pass is next.
     std::int64_t held = base + rows_ + gathered_head() + (overlaps_ ? gathered(layer_) : 0);
     const auto gradients = gradient(head_) + (tied ? gradient(embedding_) : 0);
     moment(held + gradients + all_rows_ + C * V * logits_bytes() + C * 4 + (tp_ > 1 ? 3 * C * 4 * (1 + tp_) : 0));
     moment(held + gradients + all_rows_ + std::max(received_parts(), rows_));
-    held += rows_;  // the gradient by the stream
+    held += rows_;  // the gradient of the stream
     if (tied) moment(held + gradient(head_) + completed(embedding_, which));
     reducing_ = tied ? in_reduction(embedding_, which) : 0;
     moment(held + reducing_ + completed(head_, which));
@@ -318,7 +319,7 @@ class MemoryClosedForm {
     const auto which = j > 0 ? Contribution::later : Contribution::first;
     for (std::int64_t i = layers_ - 1; i >= 0; --i) {
       std::int64_t base = beside(states_, receiving) + i * kept_;
-      if (i > 0) base += offloaded_ + (overlaps_ ? under_way(layer_) : 0);  // of the layer below, on their way
+      if (i > 0) base += offloaded_ + (overlaps_ ? under_way(layer_) : 0);  // of the layer below, under way
       layer_backward(base + gathered(layer_) + gradient(layer_));
       moment(base + rows_ + completed(layer_, which));
       reducing_ = in_reduction(layer_, which);
@@ -331,14 +332,14 @@ class MemoryClosedForm {
   }
 
   void embedding_backward(std::int64_t base, Contribution which) {
-    // A tied embedding has had the head's contribution, where that is of this stage.
+    // The head has already contributed to the gradient of a tied embedding, if it is on this stage.
     if (m_.tied_embedding && has_head()) which = Contribution::later;
     moment(base + (tp_ > 1 ? all_rows_ : 0) + gradient(embedding_));
     moment(base + completed(embedding_, which));
     reducing_ = in_reduction(embedding_, which);
   }
 
-  // dx, the gradient by the residual stream, is in one buffer all the way down.
+  // dx, the gradient of the residual stream, stays in one buffer all the way down.
   void layer_backward(std::int64_t base) {
     const std::int64_t dx = rows_;
     const std::int64_t gathered_dx = tp_ > 1 ? all_rows_ : 0;
@@ -346,7 +347,7 @@ class MemoryClosedForm {
         rows_ + statistics_.bytes + qkv_bytes_ + context_.bytes + logsumexp_.bytes + weights_.bytes;
     const std::int64_t all = attention + sum_.bytes + statistics_.bytes + hidden_bytes_;
     const auto again = [](const Value& value) { return value.place == Kind::remat; };
-    // What is computed again: the projections from a norm, the sum, the hidden values from a norm.
+    // Recomputed values: the projections from a norm, the sum, the hidden values from a norm.
     const std::int64_t feed_forward = sum_.stays() + statistics_.stays() + gate_.stays() + up_.stays();
     if (again(sum_)) moment(base + dx + attention + feed_forward + rows_ + parts());
     const bool hidden_again = again(gate_) || (gated_ && again(up_));
@@ -355,7 +356,7 @@ class MemoryClosedForm {
     moment(base + dx + all + product_ + gathered_dx);
     moment(base + dx + all + all_rows_);
     moment(base + dx + all - hidden_bytes_ + all_rows_ + received_parts());
-    // The feed-forward half is done; values of attention stay until its own is.
+    // The feed-forward half is done; values of attention stay until that half is done.
     const std::int64_t dqkv = qkv_bytes_;
     const std::int64_t dcontext = context_.bytes;
     moment(base + dx + attention + dqkv + dcontext + gathered_dx);
@@ -380,8 +381,8 @@ class MemoryClosedForm {
   Unit head_;
   std::int64_t B_ = 0;
   std::int64_t N_ = 0;
-  std::int64_t rows_ = 0;      // bytes of a rank's rows of the residual stream, and
-  std::int64_t all_rows_ = 0;  // of all ranks'
+  std::int64_t rows_ = 0;      // bytes of a rank's rows of the residual stream
+  std::int64_t all_rows_ = 0;  // the same for all ranks
   Value statistics_;           // of one norm
   Value input_;
   Value query_;
@@ -396,10 +397,10 @@ class MemoryClosedForm {
   Value up_;
   std::int64_t hidden_bytes_ = 0;
   std::int64_t product_ = 0;
-  std::int64_t kept_ = 0;       // of a layer and microbatch
-  std::int64_t offloaded_ = 0;  // likewise
-  // As the step goes on.
-  std::int64_t states_ = 0;    // microbatches that have gone forward and not back
+  std::int64_t kept_ = 0;       // per layer and microbatch
+  std::int64_t offloaded_ = 0;  // per layer and microbatch
+  // These change during the step.
+  std::int64_t states_ = 0;    // microbatches that have gone forward but not back
   std::int64_t reducing_ = 0;  // bytes of gradients under way
   std::int64_t sent_onward_ = 0;
   std::int64_t sent_back_ = 0;

@@ -1,4 +1,4 @@
-# A library with NVML's names in place of the driver's.
+# A library with NVML's function names, opened in place of the driver's.
 add_library(fake_nvml MODULE fake_nvml.cpp)
 target_link_libraries(fake_nvml PRIVATE perfbench_settings)
 perfbench_test(engine_metrics_tests

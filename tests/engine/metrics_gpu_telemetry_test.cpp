@@ -1,4 +1,4 @@
-// NVML by a library of its names, and the thread that samples it.
+// NVML through a library with its function names, and the thread that samples it.
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -44,7 +44,7 @@ TEST_F(FakeDriver, SaysWhyItIsAbsent) {
   EXPECT_EQ(Nvml::open(reason_, "libno-such-nvml.so"), nullptr);
   EXPECT_THAT(reason_, HasSubstr("libno-such-nvml.so"));
   EXPECT_EQ(Nvml::open(reason_, "libc.so.6"), nullptr);
-  EXPECT_THAT(reason_, HasSubstr("libc.so.6 is no NVML"));
+  EXPECT_THAT(reason_, HasSubstr("libc.so.6 is not the NVML"));
   answers_->init_code = 9;
   EXPECT_EQ(open(), nullptr);
   EXPECT_EQ(reason_, "nvmlInit_v2: Driver Not Loaded");
@@ -69,12 +69,12 @@ TEST_F(FakeDriver, GivesASample) {
   EXPECT_FALSE(s.throttled_by_heat || s.throttled_by_hardware || s.throttled_by_power_cap);
 }
 
-TEST_F(FakeDriver, TellsTheReasonsOfThrottlingApart) {
+TEST_F(FakeDriver, DistinguishesTheReasonsOfThrottling) {
   struct Case {
     unsigned long long bits;
     bool heat, hardware, power_cap;
   };
-  // Idle (1), application clocks (2) and sync boost (0x10) are no throttling.
+  // Idle (1), application clocks (2) and sync boost (0x10) do not count as throttling.
   for (const Case& c : {Case{0x13, false, false, false}, Case{0x4, false, false, true}, Case{0x8, false, true, false},
                         Case{0x20, true, false, false}, Case{0x40, true, false, false}, Case{0x80, false, true, false},
                         Case{0x4c, true, true, true}}) {
@@ -86,7 +86,7 @@ TEST_F(FakeDriver, TellsTheReasonsOfThrottlingApart) {
   }
 }
 
-TEST_F(FakeDriver, LeavesOutWhatTheGpuDoesNotTell) {
+TEST_F(FakeDriver, LeavesOutValuesThatTheGpuDoesNotReport) {
   answers_->ecc_code = 3;  // a GPU without ECC: not supported
   answers_->ecc_errors = 77;
   EXPECT_EQ(sample().ecc_errors, -1);

@@ -1,5 +1,5 @@
-// The gradients of weights that are added to: whoever computes the first product of a shape is told that additions
-// follow, since a device that records may first meet those where it can measure nothing.
+// Gradients of weights that are accumulated: the backend that computes the first product of a shape is told that
+// additions follow, because a device that records may first meet these where it cannot measure.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -25,7 +25,7 @@ class NotingProducts : public cpu::CpuOps {
  public:
   std::set<ProblemShape> announced;
   std::set<ProblemShape> added;
-  std::set<ProblemShape> surprises;  // added without having been announced
+  std::set<ProblemShape> surprises;  // additions that were not announced
 
  private:
   void do_matmul(const MatmulArgs& args) override {
@@ -61,20 +61,20 @@ void compute_gradients(NotingProducts& ops, const spec::RunSpec& run) {
   }
 }
 
-TEST(Additions, OfMicrobatchesAreAnnouncedByTheFirst) {
+TEST(Additions, ThoseOfMicrobatchesAreAnnouncedByTheFirst) {
   for (auto run : {gpt_tiny(), llama_tiny()}) {
     run.global_batch = 3;
-    run.grad_accum = 3;  // the second adds, and more follow it
+    run.grad_accum = 3;  // the second microbatch adds, and more follow it
     NotingProducts ops;
     compute_gradients(ops, run);
     EXPECT_TRUE(ops.surprises.empty());
     EXPECT_EQ(ops.announced, ops.added);
-    // Query with key and value, out, up (of llama with gate), down, and the unembedding, all of distinct shapes.
+    // Query with key and value, out, up (in llama with gate), down, and the unembedding, all of distinct shapes.
     EXPECT_EQ(ops.added.size(), 5U);
   }
 }
 
-TEST(Additions, OfChunksOfLogitsAreAnnouncedByTheFirst) {
+TEST(Additions, ThoseOfChunksOfLogitsAreAnnouncedByTheFirst) {
   auto run = llama_tiny();
   run.loss_chunk_tokens = 32;  // 128 tokens
   NotingProducts ops;
@@ -84,7 +84,7 @@ TEST(Additions, OfChunksOfLogitsAreAnnouncedByTheFirst) {
   EXPECT_EQ(ops.added, ops.announced);
 }
 
-TEST(Additions, AreNotAnnouncedWhereNoneFollow) {
+TEST(Additions, AreNotAnnouncedIfNoneFollow) {
   for (const auto& run : {gpt_tiny(), llama_tiny()}) {
     NotingProducts ops;
     compute_gradients(ops, run);

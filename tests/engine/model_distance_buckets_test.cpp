@@ -12,13 +12,14 @@ std::vector<std::int32_t> buckets_of(std::int64_t buckets, std::int64_t max_dist
   return distance_buckets({.t5_buckets = buckets, .t5_max_distance = max_distance}, seq_len);
 }
 
-// Half of them are exact: 0 to 3. The others' bounds are 4, 4 * 3^(1/4) = 5.26, 6.93, 9.12 and 12, where the last ends.
+// Half of the buckets are exact: 0 to 3. The bounds of the others are 4, 4 * 3^(1/4) = 5.26, 6.93, 9.12 and 12, where
+// the last one begins.
 TEST(DistanceBuckets, AreExactThenLogarithmicThenOne) {
   EXPECT_THAT(buckets_of(8, 12, 16), testing::ElementsAre(0, 1, 2, 3, 4, 4, 5, 6, 6, 6, 7, 7, 7, 7, 7, 7));
 }
 
-// In T5's own setting, 16 * 2^(3k/16): 16, 18.2, 20.7, ..., 112.4 and 128.
-TEST(DistanceBuckets, OfT5) {
+// With T5's own values, 16 * 2^(3k/16): 16, 18.2, 20.7, ..., 112.4 and 128.
+TEST(DistanceBuckets, HaveT5sBounds) {
   const auto of = buckets_of(32, 128, 300);
   for (std::size_t d = 0; d < of.size(); ++d) {
     std::int32_t want = static_cast<std::int32_t>(d);
@@ -33,9 +34,9 @@ TEST(DistanceBuckets, OfT5) {
   EXPECT_EQ(of[299], 31);
 }
 
-// 2 * 4^(1/2) is 4, and ten buckets' bounds of 5 * 32^(k/5) are 5, 10, 20, 40, 80: whole numbers, which belong to the
-// bucket above whatever the quotients of logarithms are.
-TEST(DistanceBuckets, ADistanceOnABoundIsTheUpperBuckets) {
+// 2 * 4^(1/2) is 4, and the bounds 5 * 32^(k/5) of ten buckets are 5, 10, 20, 40, 80: whole numbers, which belong to
+// the upper bucket whatever the quotients of logarithms give.
+TEST(DistanceBuckets, ADistanceOnABoundBelongsToTheUpperBucket) {
   EXPECT_THAT(buckets_of(4, 8, 9), testing::ElementsAre(0, 1, 2, 2, 3, 3, 3, 3, 3));
   const auto of = buckets_of(10, 160, 161);
   for (const auto& [bound, bucket] : {std::pair{5, 5}, {10, 6}, {20, 7}, {40, 8}, {80, 9}}) {

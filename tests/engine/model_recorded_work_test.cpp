@@ -1,5 +1,5 @@
-// A step or a layer that is recorded and replayed: when the host's part runs, and that the counts stay those of a step
-// that was executed.
+// A step or a layer that is recorded and replayed: when the host's part runs, and that the counts equal those of an
+// executed step.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,8 +17,8 @@ namespace {
 
 using testing::ElementsAre;
 
-// The cpu backend, which says that it records and notes what it is asked for. It computes at once all the same.
-// Recordings are numbered.
+// The cpu backend, which claims to record and notes the calls. It computes at once nevertheless. Recordings are
+// numbered.
 class NotingOps : public cpu::CpuOps {
  public:
   std::vector<std::string> calls;
@@ -51,7 +51,7 @@ class RecordedWorkTest : public testing::Test {
  protected:
   RecordedWorkTest() : memory_(make_cpu_backing(), make_cpu_backing(), {}) {}
 
-  // One product of 2 * 2 * 2 * 2 FLOPs.
+  // One product with 2 * 2 * 2 * 2 FLOPs.
   void work() {
     ops_.calls.emplace_back("work");
     ops_.matmul({.a = matrix_, .b = matrix_, .c = product_});
@@ -69,21 +69,21 @@ class RecordedWorkTest : public testing::Test {
   Tensor product_ = context_.activation_f32("product", Shape{2, 2});
 };
 
-TEST_F(RecordedWorkTest, RunsOnceAsItIsOnceRecordedAndIsThenReplayed) {
+TEST_F(RecordedWorkTest, RunsDirectlyThenIsRecordedThenReplayed) {
   RecordedWork step(RecordedWork::Operands::same_addresses);
   for (int i = 0; i < 4; ++i) run(step);
   EXPECT_THAT(ops_.calls, ElementsAre("work", "begin", "work", "make 1", "replay 1", "replay 1"));
   EXPECT_EQ(ops_.flops().feed_forward_flops, 4 * 16);
 }
 
-TEST_F(RecordedWorkTest, OfNewAddressesIsRecordedEachTime) {
+TEST_F(RecordedWorkTest, NewAddressesAreRecordedEachTime) {
   RecordedWork layer(RecordedWork::Operands::new_addresses);
   for (int i = 0; i < 3; ++i) run(layer);
   EXPECT_THAT(ops_.calls, ElementsAre("work", "begin", "work", "make 1", "begin", "work", "update 1"));
   EXPECT_EQ(ops_.flops().feed_forward_flops, 3 * 16);
 }
 
-TEST_F(RecordedWorkTest, IsExecutedWhereRecordingsAreNotUsed) {
+TEST_F(RecordedWorkTest, IsExecutedIfRecordingsAreNotUsed) {
   RecordedWork step(RecordedWork::Operands::same_addresses);
   for (int i = 0; i < 3; ++i) run(step);
   ops_.calls.clear();
@@ -94,7 +94,7 @@ TEST_F(RecordedWorkTest, IsExecutedWhereRecordingsAreNotUsed) {
   EXPECT_THAT(ops_.calls, ElementsAre("work", "replay 1"));
 }
 
-TEST_F(RecordedWorkTest, ThatIsTracedIsRecordedApart) {
+TEST_F(RecordedWorkTest, TracedWorkHasASeparateRecording) {
   RecordedWork step(RecordedWork::Operands::same_addresses);
   for (int i = 0; i < 3; ++i) run(step);
   ops_.calls.clear();
@@ -106,7 +106,7 @@ TEST_F(RecordedWorkTest, ThatIsTracedIsRecordedApart) {
   EXPECT_EQ(ops_.flops().feed_forward_flops, 6 * 16);
 }
 
-TEST_F(RecordedWorkTest, ThatIsTracedUpdatesItsOwnRecording) {
+TEST_F(RecordedWorkTest, TracedWorkUpdatesItsOwnRecording) {
   RecordedWork layer(RecordedWork::Operands::new_addresses);
   for (int i = 0; i < 2; ++i) run(layer);
   ops_.calls.clear();
@@ -136,7 +136,7 @@ TEST_F(RecordedWorkTest, WithCollectivesIsWatchedWheneverItIsEnqueued) {
     step.run(context, [&] { collectives.all_reduce(Axis::dp, product_, Lane::background).wait(); });
   };
   run_step();
-  EXPECT_EQ(collectives.watched, 0);  // as it was called, each collective is watched by itself
+  EXPECT_EQ(collectives.watched, 0);  // on the first call each collective is watched individually
   run_step();
   EXPECT_EQ(collectives.watched, 1);
   run_step();

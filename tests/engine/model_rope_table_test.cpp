@@ -7,7 +7,7 @@
 namespace perfbench::engine {
 namespace {
 
-// Angle of a pair at position 1, from its cosine and sine.
+// The angle of a pair at position 1, from its cosine and sine.
 double angle(const std::vector<float>& table, std::int64_t head_dim, std::int64_t pair) {
   const auto cosine = table[static_cast<std::size_t>(head_dim + pair)];
   const auto sine = table[static_cast<std::size_t>(head_dim + head_dim / 2 + pair)];
@@ -16,7 +16,7 @@ double angle(const std::vector<float>& table, std::int64_t head_dim, std::int64_
 
 TEST(RopeTable, FrequenciesFallGeometricallyFromOne) {
   const auto table = rope_table({.rope_theta = 10000.0}, 2, 64);
-  // f32 of cosine and sine: one rounding of 2^-24 relative to 1.
+  // Cosine and sine are f32: one rounding of 2^-24 relative to 1.
   EXPECT_NEAR(angle(table, 64, 0), 1.0, 1e-7);
   EXPECT_NEAR(angle(table, 64, 16), 0.01, 1e-7);
   EXPECT_NEAR(angle(table, 64, 8), 0.1, 1e-7);

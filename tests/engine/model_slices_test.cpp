@@ -1,4 +1,5 @@
-// Which part of a parameter a rank holds where ranks work on one layer together, and that every mesh begins alike.
+// The part of a parameter that a rank holds if ranks share the work on a layer, and that every mesh starts with the
+// same values.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -23,7 +24,7 @@ spec::ModelSpec with_experts() {
   return model;
 }
 
-// Three ranks of each kind that divide, and shards and replicas besides.
+// Three ranks along each dividing axis, and shards and replicas besides.
 constexpr spec::MeshSpec kMesh{.ici = {.dp = 2, .tp = 3, .ep = 2}, .dcn = {.fsdp = 2}};
 
 std::vector<spec::ParameterSpec> parameters() {
@@ -33,7 +34,7 @@ std::vector<spec::ParameterSpec> parameters() {
   return all;
 }
 
-// Global elements of a slice.
+// The elements of a slice by their index in the whole parameter.
 std::vector<std::int64_t> elements_of(const ParameterSlice& slice) {
   std::vector<std::int64_t> out;
   for (std::int64_t i = 0; i < slice.elements(); ++i)
@@ -41,7 +42,7 @@ std::vector<std::int64_t> elements_of(const ParameterSlice& slice) {
   return out;
 }
 
-// Oracle: nested loops over the dims, of which each names its axis.
+// Oracle: nested loops over the dims, each with the axis that divides it.
 std::vector<std::int64_t> expected_elements(const spec::ParameterSpec& p, const Mesh& mesh, bool whole) {
   const auto axes = p.axes();
   std::vector<std::int64_t> out{0};
@@ -52,7 +53,7 @@ std::vector<std::int64_t> expected_elements(const spec::ParameterSpec& p, const 
     if (!whole && axes[d] == "ep") ranks = mesh.size(Axis::ep), index = mesh.index(Axis::ep);
     std::vector<std::int64_t> next;
     for (const auto outer : out) {
-      // Dealt out one by one, the first ranks have one more where they do not divide.
+      // Dealt out one by one: if the ranks do not divide the dim, the first ranks have one more.
       std::int64_t first = 0;
       std::int64_t size = 0;
       for (std::int64_t i = 0; i < p.shape[d]; ++i) {
@@ -66,7 +67,7 @@ std::vector<std::int64_t> expected_elements(const spec::ParameterSpec& p, const 
   return out;
 }
 
-TEST(ParameterSlice, IsWhatTheDeclarationSays) {
+TEST(ParameterSlice, FollowsTheDeclaration) {
   const auto model = with_experts();
   for (const auto& p : parameters()) {
     const bool few_heads = p.dims.starts_with("kv_heads") && model.n_kv_heads % 3 != 0;
@@ -95,7 +96,7 @@ TEST(ParameterSlice, IsHeldByTheRanksAlongItsReplicas) {
   }
 }
 
-TEST(UnitLayout, IsLaidOutAlikeOnEveryRankWithWhatSeveralHoldInFront) {
+TEST(UnitLayout, IsTheSameOnEveryRankWithSharedParametersFirst) {
   const auto first = unit_layouts(with_experts(), Mesh(kMesh, 0));
   for (std::int64_t rank = 0; rank < kMesh.devices(); ++rank) {
     const auto units = unit_layouts(with_experts(), Mesh(kMesh, rank));
@@ -165,7 +166,7 @@ TEST(ParameterStore, AdaptersBeginWithTheSameBitsOnEveryMesh) {
   for (const auto& [name, values] : model) EXPECT_EQ(expected.at(name), values) << name;
 }
 
-// More of them than are drawn at once.
+// More elements than are drawn at once.
 TEST(ParameterStore, FrozenWeightsAreTheModelsRoundedOnce) {
   auto run = lora_tiny();
   run.model.d_model = 64;

@@ -1,4 +1,4 @@
-// This process as one of several ranks of a node, of which the others are not there.
+// This process as one of several ranks of a node; the others do not exist.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ class OneOfSeveralRanks final : public Processes {
   std::int64_t ranks_on_node() const override { return size_; }
   std::int64_t rank_on_node() const override { return rank_; }
   std::int64_t first_on_node() const override { return 0; }
-  // The others' bytes are kIdOfOthers, unless they say the same.
+  // The others' bytes are kIdOfOthers, unless they are set to equal this rank's.
   void all_gather(std::span<std::byte> all, std::span<const std::byte> own) override {
     if (on_gather) on_gather();
     std::fill(all.begin(), all.end(), std::byte{kIdOfOthers});

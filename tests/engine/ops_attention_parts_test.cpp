@@ -1,4 +1,4 @@
-// How attention's backward pass by a library is cut, and what is planned for it.
+// How the backward pass of a library's attention is divided into parts, and the workspace planned for it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,17 +11,17 @@ namespace {
 
 using testing::HasSubstr;
 
-// Fuji 1B of matrices/gpu.yaml, a microbatch of 4.
+// Fuji 1B of matrices/gpu.yaml, with a microbatch of 4.
 const AttentionDims kGrouped{.batch = 4, .seq_len = 2048, .n_heads = 32, .n_kv_heads = 8, .head_dim = 64};
 
-// Small, so that the shapes of these tests are cut.
+// Small limits, so that the shapes of these tests are divided.
 const AttentionPartLimits kSmallParts{.rows = 65536};
 
 AttentionSplit same_bits(const AttentionDims& dims) {
   return split_attention_backward(dims, Summation::same_bits, kSmallParts);
 }
 
-// Each head of each sequence is in one part, and a part is whole sequences or heads of one.
+// Each head of each sequence is in one part, and a part is whole sequences or heads of one sequence.
 void expect_cover(const AttentionDims& d, const AttentionSplit& split) {
   ASSERT_EQ(split.refusal, "");
   std::vector<int> times(static_cast<std::size_t>(d.batch * d.n_kv_heads));
@@ -40,7 +40,7 @@ void expect_cover(const AttentionDims& d, const AttentionSplit& split) {
   EXPECT_THAT(times, testing::Each(1));
 }
 
-TEST(AttentionParts, AreOneWhereAllFits) {
+TEST(AttentionParts, AreOneIfAllFits) {
   auto d = kGrouped;
   d.batch = 1;  // 65536 rows
   EXPECT_EQ(parts_of(d, same_bits(d)), (std::vector<AttentionPart>{{0, 1, 0, 8}}));
@@ -51,7 +51,7 @@ TEST(AttentionParts, AreOneWhereAllFits) {
 TEST(AttentionParts, AreWholeSequencesWhileOneFits) {
   EXPECT_EQ(same_bits(kGrouped).sequences, 1);
   auto d = kGrouped;
-  d.seq_len = 512;  // 16384 rows a sequence: four of them, and the odd ones
+  d.seq_len = 512;  // 16384 rows a sequence: four sequences a part, and the rest
   d.batch = 11;
   EXPECT_EQ(parts_of(d, same_bits(d)), (std::vector<AttentionPart>{{0, 4, 0, 8}, {4, 4, 0, 8}, {8, 3, 0, 8}}));
   d.n_heads = d.n_kv_heads = 31;  // 15872 rows: four are below 65536, five above
@@ -59,7 +59,7 @@ TEST(AttentionParts, AreWholeSequencesWhileOneFits) {
   expect_cover(d, same_bits(d));
 }
 
-TEST(AttentionParts, AreKeyValueHeadsOfOneSequenceWhereNoneFits) {
+TEST(AttentionParts, AreKeyValueHeadsOfOneSequenceIfNoSequenceFits) {
   auto d = kGrouped;
   d.seq_len = 4096;  // a key/value head has 4 query heads: 16384 rows
   d.batch = 2;
@@ -69,7 +69,7 @@ TEST(AttentionParts, AreKeyValueHeadsOfOneSequenceWhereNoneFits) {
   EXPECT_EQ(parts_of(d, same_bits(d)),
             (std::vector<AttentionPart>{{0, 1, 0, 16}, {0, 1, 16, 9}, {1, 1, 0, 16}, {1, 1, 16, 9}}));
   d.n_heads = 64;
-  d.n_kv_heads = 2;  // 131072 rows: more than a part has, and never less than a head
+  d.n_kv_heads = 2;  // 131072 rows: more than the limit, but never less than a head
   EXPECT_EQ(same_bits(d).kv_heads, 1);
   expect_cover(d, same_bits(d));
 }
@@ -89,8 +89,8 @@ TEST(AttentionParts, CoverEveryHeadOnce) {
   }
 }
 
-// 2*T*T bytes of scores' gradient a query head, which dominates: half the rows of a part fill half of 4 GiB.
-TEST(AttentionParts, HaveFewerRowsWhereTheirWorkspaceWouldPassTheLimit) {
+// The gradient of the scores, 2*T*T bytes for each query head, dominates: half the rows of a part fill half of 4 GiB.
+TEST(AttentionParts, HaveFewerRowsIfTheirWorkspaceWouldExceedTheLimit) {
   const AttentionDims d{.batch = 1, .seq_len = 32768, .n_heads = 8, .n_kv_heads = 8, .head_dim = 128};
   const auto split = same_bits(d);
   EXPECT_EQ(split.kv_heads, 1) << "two heads are 65536 rows, and more than 4 GiB";
@@ -98,7 +98,7 @@ TEST(AttentionParts, HaveFewerRowsWhereTheirWorkspaceWouldPassTheLimit) {
   expect_cover(d, split);
 }
 
-TEST(AttentionParts, AreRefusedWhereOneKeyValueHeadPassesTheLimit) {
+TEST(AttentionParts, AreRefusedIfOneKeyValueHeadExceedsTheLimit) {
   AttentionDims d{.batch = 1, .seq_len = 16384, .n_heads = 32, .n_kv_heads = 4, .head_dim = 128};
   const auto split = same_bits(d);  // 8 heads * (2 * 16384^2 + 16384 * 4 * (2 + 3 * 128)) bytes + 16 MiB
   EXPECT_THAT(split.refusal, testing::AllOf(HasSubstr("needs " + std::to_string(8LL * 562167808 + (16 << 20))),
@@ -113,7 +113,7 @@ TEST(AttentionParts, AreRefusedWhereOneKeyValueHeadPassesTheLimit) {
   EXPECT_EQ(any_order.kv_heads, 4);
 }
 
-// cuDNN takes addresses that are multiples of 16 bytes.
+// cuDNN requires addresses that are multiples of 16 bytes.
 TEST(AttentionParts, BeginWhereCudnnTakesAnAddress) {
   AttentionDims d{.batch = 100, .seq_len = 1001, .n_heads = 3, .n_kv_heads = 3, .head_dim = 64};
   EXPECT_THAT(same_bits(d).refusal, HasSubstr("it is 1001"));
@@ -144,7 +144,7 @@ TEST(AttentionParts, NeedWorkspaceThatNeverShrinksWithTheBatchAndStopsGrowing) {
   }
 }
 
-// What the front end's graph and the kernel hold (attention_parts.cpp), by the problem's own numbers.
+// The memory of the front end's graph and of the kernel (attention_parts.cpp), computed from the problem's own numbers.
 TEST(AttentionParts, HaveRoomForWhatCudnnHolds) {
   const std::int64_t rows = kSmallParts.rows;
   const auto deterministic = same_bits(kGrouped).workspace_bytes;
@@ -156,8 +156,8 @@ TEST(AttentionParts, HaveRoomForWhatCudnnHolds) {
   EXPECT_EQ(same_bits(odd).workspace_bytes, deterministic);
 }
 
-// Measured: with a quarter of the rows the step of this shape is longer.
-TEST(AttentionParts, OfAMicrobatchOfFourSequencesOfA1BModelAreOne) {
+// Measured: with a quarter of the rows, the step of this shape takes longer.
+TEST(AttentionParts, AMicrobatchOfFourSequencesOfA1BModelIsOnePart) {
   EXPECT_EQ(parts_of(kGrouped, split_attention_backward(kGrouped, Summation::same_bits)),
             (std::vector<AttentionPart>{{0, 4, 0, 8}}));
 }
@@ -177,16 +177,16 @@ spec::RunSpec cuda_run() {
   return run;
 }
 
-TEST(Workspace, OfARunHoldsAPartOfItsAttention) {
+TEST(Workspace, HoldsOnePartOfTheAttention) {
   auto run = cuda_run();
   EXPECT_EQ(workspace::bytes(run), split_attention_backward(kGrouped, Summation::same_bits).workspace_bytes);
   run.deterministic = false;
   EXPECT_EQ(workspace::bytes(run), split_attention_backward(kGrouped, Summation::any_order).workspace_bytes);
 }
 
-// 4 sequences of 32 heads of 2048 tokens: delta, and sums by distance of 32 tiles of 64 queries. f32 heads above 128
+// 4 sequences of 32 heads of 2048 tokens: delta, and sums by distance for 32 tiles of 64 queries. f32 heads above 128
 // have tiles of 32 queries.
-TEST(Workspace, OfARunWithARelativeBiasHoldsItsSumsByDistance) {
+TEST(Workspace, HoldsTheSumsByDistanceOfARelativeBias) {
   auto run = cuda_run();
   run.model.position.kind = spec::PositionKind::t5_relative_bias;
   EXPECT_EQ(workspace::bytes(run), 4LL * 4 * 32 * 2048 * (1 + 32));
@@ -203,8 +203,8 @@ TEST(AttentionOfARank, HasTheModelsScoreFactorOrTheRootOfItsHeads) {
   EXPECT_EQ(attention_of_rank(run).score_factor, 1.0F);
 }
 
-// What no library computes is planned for the own kernels: delta, or scores that fit beside the products.
-TEST(Workspace, OfARunWithoutALibrarysAttentionHoldsNoneOfIt) {
+// If no library computes the attention, the plan is for our own kernels: delta, or scores that fit beside the products.
+TEST(Workspace, HoldsNoLibraryAttentionForRunsWithoutIt) {
   auto run = cuda_run();
   run.seq_len = 131072;
   run.model.n_kv_heads = 1;

@@ -14,7 +14,8 @@ using oracle::random_operand;
 using oracle::Values;
 using spec::AttentionKind;
 
-// Lengths around the tiles (60 and 48 queries, 64 and 128 keys), heads that share keys, head_dim off the registers.
+// Lengths around the tiles (60 and 48 queries, 64 and 128 keys), heads that share keys, head_dim that does not fill
+// registers.
 const AttentionDims kCases[] = {
     {.batch = 1, .seq_len = 1, .n_heads = 1, .n_kv_heads = 1, .head_dim = 8},
     {.batch = 2, .seq_len = 7, .n_heads = 4, .n_kv_heads = 2, .head_dim = 5},
@@ -27,7 +28,7 @@ const AttentionDims kCases[] = {
     {.batch = 2, .seq_len = 35, .n_heads = 2, .n_kv_heads = 1, .head_dim = 256},
 };
 
-// And tiles of a head_dim above 128, which have fewer queries.
+// Also tiles for a head_dim above 128, which have fewer queries.
 const AttentionDims kBiasedCases[] = {
     {.batch = 1, .seq_len = 1, .n_heads = 1, .n_kv_heads = 1, .head_dim = 8},
     {.batch = 2, .seq_len = 7, .n_heads = 4, .n_kv_heads = 2, .head_dim = 5},
@@ -37,7 +38,7 @@ const AttentionDims kBiasedCases[] = {
     {.batch = 2, .seq_len = 70, .n_heads = 4, .n_kv_heads = 2, .head_dim = 136},
 };
 
-// What a backward pass writes or uses for scratch holds something before, which must not matter.
+// The outputs and scratch of a backward pass have old contents, which must not matter.
 AttentionProblem used_problem(DType dtype, const AttentionDims& dims, ScoreBias bias = ScoreBias::none,
                               const DocumentLengths& documents = {}) {
   AttentionProblem p(dtype, dims, bias, documents);
@@ -49,10 +50,11 @@ AttentionProblem used_problem(DType dtype, const AttentionDims& dims, ScoreBias 
   return p;
 }
 
-// Relative error of a probability. A score of magnitude S (sum of |q||k| scaled, and |bias|) errs by (gamma_D + 4u) S:
-// the product, the scale, the bias, and the change to base 2; exp turns an absolute error of its argument into a
-// relative one, once for the probability and once for the sum that divides it; the argument's size (at most 2S with the
-// maximum taken off) costs 2u of itself; exp2 errs by 2^-22.5 < 3u, twice; and the sum of T terms by gamma_T.
+// The relative error of a probability. A score of magnitude S (sum of |q||k| scaled, and |bias|) errs by (gamma_D + 4u)
+// S: the product, the scale, the bias, and the change to base 2. exp turns an absolute error of its argument into a
+// relative one, once for the probability and once for the sum that divides it. The argument's size (at most 2S after
+// subtracting the maximum) contributes 2u of itself; exp2 errs by 2^-22.5 < 3u, twice; and the sum of T terms by
+// gamma_T.
 double probability_error(const AttentionDims& dims, double score_magnitude) {
   return 2.0 * (oracle::gamma(static_cast<double>(dims.head_dim) + 4) + 4.0 * oracle::kUnitF32) * score_magnitude +
          oracle::gamma(static_cast<double>(dims.seq_len) + 16);
@@ -64,7 +66,7 @@ double largest(const Values& v) {
   return most;
 }
 
-// In bf16, dot_product keeps rounded probabilities, and so do the tiles of flash where tensor cores multiply them.
+// In bf16, dot_product keeps rounded probabilities; so do the tiles of flash attention if tensor cores multiply them.
 double storage_error(DType dtype, AttentionKind kind) {
   const bool rounded = kind == AttentionKind::dot_product || rounds_flash_weights();
   return dtype == DType::bf16 && rounded ? oracle::kUnitBf16 : 0.0;
@@ -95,9 +97,9 @@ void check_forward(Ops& ops, DType dtype, AttentionKind kind, const AttentionDim
   }
 }
 
-// Every gradient is a sum of products of a probability error with at most four sums behind each other (dweight over D,
-// the mean over T, the gradient over T or D); the magnitudes add up the absolute values of all their terms. In bf16 the
-// context that flash reads is rounded, and so are the score gradients that dot_product stores.
+// Every gradient is a sum of products of a probability error with at most four nested sums (dweight over D, the mean
+// over T, the gradient over T or D); the magnitudes add up the absolute values of all their terms. In bf16 the context
+// that flash attention reads is rounded, and so are the score gradients that dot_product stores.
 void check_backward(Ops& ops, DType dtype, AttentionKind kind, const AttentionDims& dims, ScoreBias bias,
                     const DocumentLengths& documents = {}) {
   SCOPED_TRACE(testing::Message() << dtype_name(dtype) << " T=" << dims.seq_len << " D=" << dims.head_dim
@@ -138,8 +140,8 @@ TEST_P(Attention, BackwardEqualsTheOracle) {
   for (const auto& dims : kBiasedCases) check_backward(*ops_, dtype, kind, dims, ScoreBias::by_distance);
 }
 
-// Documents of one token, of a part of a tile and of more than one: tiles of keys that no query of a tile sees, that
-// some see, and that some see in part.
+// Documents of one token, of a part of a tile and of more than a tile: so there are tiles of keys that no query of a
+// tile sees, that some see, and that some see in part.
 const DocumentLengths kDocuments = {1, 3, 60, 1, 17, 130, 2};
 
 TEST_P(Attention, ForwardOfDocumentsInARowEqualsTheOracle) {
@@ -154,8 +156,8 @@ TEST_P(Attention, BackwardOfDocumentsInARowEqualsTheOracle) {
   for (const auto& dims : kBiasedCases) check_backward(*ops_, dtype, kind, dims, ScoreBias::by_distance, kDocuments);
 }
 
-// Whatever another document holds: not even as zero times something.
-TEST_P(Attention, NoBitComesFromAnotherDocument) {
+// The contents of other documents must not matter, not even as zero times something.
+TEST_P(Attention, OtherDocumentsChangeNoBit) {
   const auto [dtype, kind] = GetParam();
   const AttentionDims dims{.batch = 1, .seq_len = 300, .n_heads = 2, .n_kv_heads = 1, .head_dim = 16};
   const DocumentLengths lengths{100, 45, 155};
@@ -185,9 +187,9 @@ TEST_P(Attention, NoBitComesFromAnotherDocument) {
   same(clean.dvalue, other.dvalue);
 }
 
-// A bias that falls by more with every token than scores differ: a query sees itself alone, exactly, and the gradient
-// of its scores is a number less itself.
-TEST_P(Attention, ABiasMayHideAllKeysButTheQuerysOwn) {
+// A bias that falls with every token by more than scores differ: a query sees only itself, exactly, and the gradient of
+// its scores is a number minus itself.
+TEST_P(Attention, ABiasMayHideAllOtherKeys) {
   const auto [dtype, kind] = GetParam();
   const AttentionDims dims{.batch = 2, .seq_len = 130, .n_heads = 3, .n_kv_heads = 3, .head_dim = 8};
   auto p = used_problem(dtype, dims, ScoreBias::by_distance);
@@ -232,10 +234,10 @@ TEST_P(Attention, LargeScoresDoNotOverflow) {
   }
 }
 
-// Scores of about 1e9, far apart: each query sees one key and no other. Two coordinates make them: one that tells the
-// keys apart, and one that adds the same to all and leaves no score without rounding. Whatever is rounded, every
-// softmax is one-hot: a probability is exactly 1 or 0. The gradient of its scores is then exactly 0, a sum less itself,
-// and of the bound of check_backward the sums of dvalue remain, with what is stored in bf16.
+// Scores of about 1e9, far apart: each query sees exactly one key. Two coordinates make them: one that distinguishes
+// the keys, and one that adds the same to all and makes every score inexact. However values are rounded, every softmax
+// is one-hot: a probability is exactly 1 or 0. The gradient of its scores is then exactly 0, a sum minus itself. From
+// the bound of check_backward only the sums of dvalue remain, and the rounding of what is stored in bf16.
 TEST_P(Attention, HugeScoresHaveTheGradientsOfTheKeyThatIsSeen) {
   const auto [dtype, kind] = GetParam();
   const AttentionDims dims{.batch = 1, .seq_len = 125, .n_heads = 2, .n_kv_heads = 1, .head_dim = 24};
@@ -243,7 +245,7 @@ TEST_P(Attention, HugeScoresHaveTheGradientsOfTheKeyThatIsSeen) {
   Values query(p.query.values().size(), 0.0);
   Values key(p.key.values().size(), 0.0);
   for (std::int64_t r = 0; r < dims.seq_len; ++r) {
-    // 47 and 125 have no common divisor: every key has another place, and the best so far changes now and then.
+    // 47 and 125 have no common divisor: every key has a different place, and the best so far changes now and then.
     const auto at = static_cast<std::size_t>(r * dims.head_dim);
     key[at] = static_cast<double>(r * 47 % 125 - 62) / 64.0;
     key[at + 1] = 0x1p-12;
@@ -287,7 +289,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, Attention,
                                   (std::get<1>(name.param) == AttentionKind::flash ? "Flash" : "DotProduct");
                          });
 
-// Both err from the truth by at most the forward bound, hence from each other by twice that.
+// Both err from the exact value by at most the forward bound, so they differ by at most twice that.
 TEST_F(AttentionKinds, FlashEqualsDotProduct) {
   const AttentionDims dims{.batch = 2, .seq_len = 200, .n_heads = 4, .n_kv_heads = 2, .head_dim = 64};
   const auto flash = used_problem(DType::f32, dims);

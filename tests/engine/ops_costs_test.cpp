@@ -1,4 +1,4 @@
-// What each operation says it costs, against numbers worked by hand from its operands.
+// The cost that each operation reports, compared with numbers computed by hand from its operands.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -93,7 +93,7 @@ TEST(OperationCosts, Norms) {
   expect_cost(TraceOp::norm_backward, {0, 96 + 96 + 48 + 16 + (96 + 32 + 32)},
               [&](Ops& ops) { ops.norm_backward(backward); });
   backward.dweight_M = {};
-  EXPECT_THROW(make_dry_ops()->norm_backward(backward), LogicFault);  // a gradient by the bias alone
+  EXPECT_THROW(make_dry_ops()->norm_backward(backward), LogicFault);  // a gradient of the bias alone
   backward.dbias_M = {};
   expect_cost(TraceOp::norm_backward, {0, 96 + 96 + 48 + 16 + 96}, [&](Ops& ops) { ops.norm_backward(backward); });
 }
@@ -132,7 +132,7 @@ TEST(OperationCosts, Attention) {
               [&](Ops& ops) { ops.attention_backward(backward); });
 }
 
-// As above, with a bias of 4 heads and 4 distances, 64 bytes, and its gradient of 2 sequences, 128.
+// As above, with a bias of 4 heads and 4 distances, 64 bytes, and its gradient for 2 sequences, 128.
 TEST(OperationCosts, AttentionWithABias) {
   const AttentionDims dims{.batch = 2, .seq_len = 4, .n_heads = 4, .n_kv_heads = 2, .head_dim = 8};
   const TensorView wide = bf16({8, 32});
@@ -181,7 +181,7 @@ TEST(OperationCosts, AttentionWithABias) {
   expect_cost(TraceOp::relative_bias_backward, {0, 128 + 16 + 2 * 512}, of_table(Write::accumulate));
 }
 
-// Eight tokens say where their documents begin, 32 bytes; FLOPs are those of the whole causal square.
+// Eight tokens with the begins of their documents, 32 bytes; FLOPs are those of the whole causal square.
 TEST(OperationCosts, DocumentsInARow) {
   const AttentionDims dims{.batch = 2, .seq_len = 4, .n_heads = 4, .n_kv_heads = 2, .head_dim = 8};
   const TensorView wide = bf16({8, 32});
@@ -229,7 +229,7 @@ TEST(OperationCosts, RopeAndActivations) {
               [&](Ops& ops) { ops.activation_backward({.up_NF = x, .dproduct_NF = x, .kind = relu}); });
 }
 
-// Six tokens look up six of a hundred rows, and all of four; three positions of five.
+// Six tokens look up six of a hundred rows, or all of four; three positions of five.
 TEST(OperationCosts, Embeddings) {
   expect_cost(TraceOp::embedding_forward, {0, 24 + 6 * 16 + 96}, [](Ops& ops) {
     ops.embedding_forward({.x_NM = bf16({6, 8}), .tokens_N = i32({6}), .table_VM = bf16({100, 8}), .seq_len = 3});
@@ -250,7 +250,7 @@ TEST(OperationCosts, Embeddings) {
   });
 }
 
-// Six tokens of four bytes, 6*10 ones and zeros of two.
+// Six tokens of four bytes; 6*10 ones and zeros of two bytes.
 TEST(OperationCosts, OneHot) {
   expect_cost(TraceOp::one_hot, {0, 24 + 120}, [](Ops& ops) {
     ops.one_hot({.rows_NV = bf16({6, 10}), .tokens_N = i32({6})});
@@ -334,7 +334,7 @@ TEST(OperationCosts, LossAndOptimizer) {
     ops.cross_entropy_part(
         {.statistics_3N = f32({3, 6}), .logits_NV = bf16({6, 10}), .targets_N = i32({6}), .others_N = f32({6})});
   });
-  // Rows 1 to 6 are of two sequences of four, each with three f64.
+  // Rows 1 to 6 belong to two sequences of four, each with three f64.
   expect_cost(TraceOp::score, {0, 192 + 24 + 48 + 48}, [](Ops& ops) {
     ops.score(
         {.scores_B3 = f64({3, 3}), .statistics_R4N = f32({2, 4, 6}), .targets_N = i32({6}), .first = 1, .seq_len = 4});
@@ -371,7 +371,7 @@ TEST(OperationCosts, LossAndOptimizer) {
   expect_cost(TraceOp::clip_scale, {0, 8 + 8}, [](Ops& ops) { ops.clip_scale(f64({1}), f64({1}), 1.0); });
 }
 
-// bf16 once, its codes once, and of the state what is read and written.
+// The bf16 values once, their codes once, and the parts of the state that are read and written.
 TEST(OperationCosts, RoundingTo8Bits) {
   const TensorView codes{nullptr, DType::e4m3, Shape{6, 10}};
   const QuantizeArgs::Rounded tensors[] = {{codes, bf16({6, 10})}, {codes, f32({6, 10})}};
@@ -408,7 +408,7 @@ TEST(OperationCosts, Sums) {
               [&](Ops& ops) { ops.sum_of_squares(f64({1}), tensors, Write::accumulate); });
 }
 
-TEST(OperationCosts, WhatMovesAndFills) {
+TEST(OperationCosts, MovingAndFilling) {
   const TensorView wide = f32({6, 8});     // 192 bytes
   const TensorView narrow = bf16({6, 8});  // 96
   expect_cost(TraceOp::add, {0, 3 * 96}, [&](Ops& ops) { ops.add(narrow, narrow, narrow); });

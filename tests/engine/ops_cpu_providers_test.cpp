@@ -1,4 +1,4 @@
-// Every library of fp32 matrix products that is built in, not only the one in use.
+// Tests every library of fp32 matrix products that is built in, not only the one in use.
 #include <gtest/gtest.h>
 
 #include "engine/ops/cpu/matmul_provider.h"
@@ -46,8 +46,8 @@ TEST(MatmulProviders, EveryProviderEqualsTheOracle) {
   }
 }
 
-// A library may choose how it computes by the rows of a, and by rows of b that lie pages apart; what it prepared for a
-// shape is used again for other operands.
+// A library may choose its method by the number of rows of a, and for rows of b that are pages apart; its preparation
+// for a shape is reused for other operands.
 TEST(MatmulProviders, ManyRowsAndRowsThatLiePagesApartTwice) {
   for (const auto& provider : cpu::matmul_providers()) {
     for (const oracle::ProductSize size : {oracle::ProductSize{256, 17, 40}, {257, 17, 40}, {300, 9, 1024}}) {
@@ -59,7 +59,7 @@ TEST(MatmulProviders, ManyRowsAndRowsThatLiePagesApartTwice) {
   }
 }
 
-// A panel of a product: rows of a, b and c are part of longer ones.
+// A panel of a product: rows of a, b and c are parts of longer ones.
 TEST(MatmulProviders, RowsOfALongerStride) {
   constexpr std::int64_t kM = 5, kN = 19, kK = 33, kA = 40, kB = 64, kC = 23;
   for (const auto& provider : cpu::matmul_providers()) {

@@ -1,5 +1,5 @@
-// Where memory for a kernel's threads is refused, and how much is asked for. aligned_alloc, by which kernels get it, is
-// replaced in this executable.
+// How kernels report that memory for their threads is refused, and how much they request. aligned_alloc, from which
+// kernels get it, is replaced in this executable.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <omp.h>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kNoLimit = std::numeric_limits<std::size_t>::max();
 std::atomic<std::size_t> limit_bytes = kNoLimit;
-std::atomic<std::size_t> largest_bytes = 0;  // of what was asked for
+std::atomic<std::size_t> largest_bytes = 0;  // the largest request
 
 }  // namespace
 
@@ -63,7 +63,7 @@ class CpuScratch : public testing::Test {
   int threads_before_ = 1;
 };
 
-// Rows of a vocabulary in bf16, enough for two threads, by ranks that share them or by one alone.
+// Rows of a vocabulary in bf16, enough for two threads, for ranks that share them or for one alone.
 struct Head {
   static constexpr std::int64_t kRows = 4;
   static constexpr std::int64_t kVocabulary = 40'000;
@@ -95,8 +95,8 @@ void own_product() {
                              .c_stride = kSize});
 }
 
-// Thrown within a parallel region it would end the process.
-TEST_F(CpuScratch, ThatIsRefusedIsAnOutOfMemoryThatSaysWhatWasAsked) {
+// An exception within a parallel region would end the process.
+TEST_F(CpuScratch, ARefusedAllocationIsOutOfMemoryAndNamesItsSize) {
   const AttentionProblem attention(DType::f32,
                                    {.batch = 2, .seq_len = 256, .n_heads = 2, .n_kv_heads = 2, .head_dim = 16});
   const Head head;
@@ -116,7 +116,7 @@ TEST_F(CpuScratch, ThatIsRefusedIsAnOutOfMemoryThatSaysWhatWasAsked) {
       << "what was refused is not taken for there";
 }
 
-TEST_F(CpuScratch, OfAnUnplannedWorkspaceThatIsRefusedNamesTheOperation) {
+TEST_F(CpuScratch, ARefusedUnplannedWorkspaceNamesTheOperation) {
   const Operand x(DType::bf16, Shape{64, 64});
   const auto ops = make_cpu_ops();
   limit_bytes = 1024;
@@ -124,8 +124,8 @@ TEST_F(CpuScratch, OfAnUnplannedWorkspaceThatIsRefusedNamesTheOperation) {
               testing::ThrowsMessage<OutOfMemory>(testing::MatchesRegex("out of memory: matmul needs [0-9]+ bytes")));
 }
 
-// engine/ops/cpu/scratch.h says how much a thread takes at most.
-TEST_F(CpuScratch, OfAThreadIsWhatItsHeaderSays) {
+// engine/ops/cpu/scratch.h states how much a thread takes at most.
+TEST_F(CpuScratch, AThreadTakesAsMuchAsTheHeaderSays) {
   for (const std::int64_t head_dim : {64, 128}) {
     for (const std::int64_t tokens : {256, 1024}) {
       const AttentionProblem attention(
@@ -151,7 +151,7 @@ TEST_F(CpuScratch, OfAThreadIsWhatItsHeaderSays) {
     const auto ops = make_cpu_ops();
     largest_bytes = 0;
     (head.*run)(*ops);
-    // And a maximum of each 1024 logits, rounded up to cache lines.
+    // In addition, a maximum for each 1024 logits, rounded up to cache lines.
     const std::size_t most = kThreads * (4 * Head::kVocabulary + Head::kVocabulary / 1024 * 4 + 3 * 64);
     EXPECT_LE(largest_bytes, most);
     EXPECT_GE(largest_bytes, kThreads * 4 * static_cast<std::size_t>(Head::kVocabulary));

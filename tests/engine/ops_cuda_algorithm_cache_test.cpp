@@ -44,7 +44,7 @@ TEST(FastestAlgorithm, HasTheLeastMedianNotTheLeastTime) {
   EXPECT_EQ(fastest(candidates), (ChosenAlgorithm{{3}, 9.5}));
 }
 
-TEST(FastestAlgorithm, OfEqualOnesIsTheLibrarysFirst) {
+TEST(FastestAlgorithm, AmongEqualOnesIsTheLibrarysFirst) {
   const std::vector<TimedAlgorithm> candidates = {{{1}, {10}}, {{2}, {10}}};
   EXPECT_EQ(fastest(candidates).algorithm, (Algorithm{1}));
   EXPECT_THROW(fastest({}), LogicFault);
@@ -91,7 +91,7 @@ TEST_F(AlgorithmCacheTest, IgnoresADamagedFileWithOneLineAndWritesItAnew) {
   EXPECT_THAT(log.str(), IsEmpty());
 }
 
-TEST_F(AlgorithmCacheTest, IgnoresWhatAnotherGpuOrVersionLeftInItsFile) {
+TEST_F(AlgorithmCacheTest, IgnoresAFileOfAnotherGpuOrVersion) {
   auto other = kScope;
   other.library = "cublasLt 13.2.0";
   AlgorithmCache(folder_, other, log_).settle("m=1", kSlow);
@@ -100,7 +100,8 @@ TEST_F(AlgorithmCacheTest, IgnoresWhatAnotherGpuOrVersionLeftInItsFile) {
   EXPECT_THAT(log_of_opening(), HasSubstr("13.2.0"));
 }
 
-// Its problems told alignments apart that are one now, and choices that were never measured stood beside measured ones.
+// In its first format, the file distinguished alignments that are equal now, and had unmeasured choices beside measured
+// ones.
 TEST_F(AlgorithmCacheTest, IgnoresAFileOfTheFirstFormat) {
   AlgorithmCache(folder_, kScope, log_).settle("m=1", kSlow);
   auto json = nlohmann::json::parse(std::ifstream(file()));
@@ -117,7 +118,7 @@ TEST_F(AlgorithmCacheTest, IgnoresBitsOfAnotherLength) {
   EXPECT_THAT(log_of_opening(), HasSubstr("ignoring"));
 }
 
-TEST_F(AlgorithmCacheTest, GoesOnInMemoryWhereNothingCanBeWritten) {
+TEST_F(AlgorithmCacheTest, GoesOnInMemoryIfNothingCanBeWritten) {
   fs::create_directories(folder_.parent_path());
   std::ofstream(folder_) << "a file in the folder's place";
   AlgorithmCache cache(folder_, kScope, log_);

@@ -1,5 +1,5 @@
-// Attention by a library, part by part: by one that computes plainly on the host what it is told of dimensions, strides
-// and addresses.
+// Attention by a library, part by part. A stand-in for the library computes on the host, from the dimensions, strides
+// and addresses that it gets.
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -21,7 +21,7 @@ using oracle::Values;
 using spec::AttentionKind;
 using testing::HasSubstr;
 
-// An operand of one part, as the library finds it.
+// An operand of one part, as the library sees it.
 class Heads {
  public:
   Heads(void* data, DType dtype, const HeadTensor& layout) : data_(data), dtype_(dtype), layout_(layout) {}
@@ -53,7 +53,7 @@ class Heads {
   HeadTensor layout_;
 };
 
-// What the library was asked.
+// The calls of the library.
 struct Notes {
   struct Call {
     Direction direction = Direction::forward;
@@ -61,7 +61,7 @@ struct Notes {
   };
   std::vector<std::int64_t> scratch_bytes;
   std::vector<Call> calls;
-  std::optional<std::int64_t> refused_batch;  // problems of so many sequences are not computed
+  std::optional<std::int64_t> refused_batch;  // problems with this many sequences are refused
   bool computes = true;
 };
 
@@ -78,7 +78,7 @@ class HostAttention final : public AttentionProvider {
   void compute(Direction direction, const AttentionLayout& layout, const AttentionAddresses& at,
                void* scratch) override {
     notes_.calls.push_back({direction, layout});
-    std::memset(scratch, 0x7f, 64);  // no part relies on what another left there
+    std::memset(scratch, 0x7f, 64);  // no part may rely on what another left there
     if (!notes_.computes) return;
     device_.synchronize();
     const AttentionDims& d = layout.dims;
@@ -132,7 +132,7 @@ class HostAttention final : public AttentionProvider {
     }
   }
 
-  // Of a key/value head and its query heads.
+  // For a key/value head and its query heads.
   static void backward(const AttentionLayout& layout, const AttentionAddresses& at, std::int64_t b, std::int64_t kv) {
     const AttentionDims& d = layout.dims;
     const Heads query = queries(at.query, layout, layout.strides.query), key = keys(at.key, layout, layout.strides.key),
@@ -197,17 +197,17 @@ class AttentionInParts : public CudaAttention {
     return out;
   }
 
-  AttentionPartLimits limits_{.rows = 512};  // small, so that small problems are cut
+  AttentionPartLimits limits_{.rows = 512};  // small, so that small problems are divided
   Notes notes_;
 };
 
-// Of grouped heads, with an odd rest: sequences in parts of 8 and 3, and heads of each of two sequences in parts of 8
+// Grouped heads, with an odd rest: sequences in parts of 8 and 3, or heads of each of two sequences in parts of 8
 // key/value heads and 3.
 const AttentionDims kManySequences{.batch = 11, .seq_len = 16, .n_heads = 4, .n_kv_heads = 2, .head_dim = 8};
 const AttentionDims kManyHeads{
     .batch = 2, .seq_len = 16, .n_heads = 44, .n_kv_heads = 11, .head_dim = 8, .score_factor = 1.0F};
 
-TEST_F(AttentionInParts, IsTheOracles) {
+TEST_F(AttentionInParts, EqualsTheOracle) {
   for (const auto& dims : {kManySequences, kManyHeads}) {
     const AttentionProblem p(DType::bf16, dims);
     const auto ops = make_host_ops();
@@ -216,7 +216,7 @@ TEST_F(AttentionInParts, IsTheOracles) {
     const Values q = p.query.values(), k = p.key.values(), v = p.value.values();
     const auto forward = oracle::attention_forward(q, k, v, dims);
     const auto gradient = oracle::attention_backward(p.dcontext.values(), q, k, v, dims);
-    // f32 logsumexp; the context that delta is made of was rounded once, to bf16.
+    // logsumexp is f32; the context from which delta is computed was rounded once, to bf16.
     const auto by_magnitude = [](const Values& magnitude) {
       return [&magnitude](std::size_t i) { return (oracle::kUnitBf16 + 16 * oracle::kUnitF32) * magnitude[i]; };
     };
@@ -261,12 +261,12 @@ TEST_F(AttentionInParts, GoesForwardAtOnceAndBackwardInParts) {
   EXPECT_EQ(notes_.calls[0].direction, Direction::backward);
 }
 
-// The dry walk's workspace (workspace::bytes) is what a part asks for, and no byte more.
+// The workspace in the dry walk (workspace::bytes) is exactly what a part requests.
 TEST_F(AttentionInParts, TakesTheWorkspaceThatIsPlanned) {
   notes_.computes = false;
-  limits_ = {};  // those of the plan
+  limits_ = {};  // the planned limits
   AttentionDims dims{.batch = 1, .seq_len = 128, .n_heads = 4, .n_kv_heads = 2, .head_dim = 8};
-  dims.batch += limits_.rows / (dims.seq_len * dims.n_heads);  // a part, and a sequence more
+  dims.batch += limits_.rows / (dims.seq_len * dims.n_heads);  // one part, and one more sequence
   const AttentionProblem p(DType::bf16, dims);
   spec::RunSpec run;
   run.device = spec::Device::cuda;
@@ -288,7 +288,7 @@ TEST_F(AttentionInParts, TakesTheWorkspaceThatIsPlanned) {
   EXPECT_THROW(ops->attention_backward(p.backward(AttentionKind::flash)), LogicFault);
 }
 
-TEST_F(AttentionInParts, ComputesNothingByTheLibraryUnlessItTakesTheLastPartToo) {
+TEST_F(AttentionInParts, DoesNotUseTheLibraryUnlessItAcceptsTheLastPartToo) {
   const AttentionDims two_parts{.batch = 17, .seq_len = 4, .n_heads = 8, .n_kv_heads = 8, .head_dim = 8};
   const AttentionProblem p(DType::bf16, two_parts);
   notes_.refused_batch = 1;
@@ -312,7 +312,7 @@ std::string told(const Ops& ops) {
   return out;
 }
 
-TEST_F(AttentionInParts, SaysWhoComputedEachDirectionAndWhyNotTheLibrary) {
+TEST_F(AttentionInParts, ReportsTheKernelOfEachDirectionAndWhyNotTheLibrary) {
   const AttentionDims dims{.batch = 1, .seq_len = 8, .n_heads = 1, .n_kv_heads = 1, .head_dim = 8};
   const AttentionProblem p(DType::bf16, dims);
   const auto ops = make_host_ops(AttentionChoice::automatic);
@@ -329,11 +329,11 @@ TEST_F(AttentionInParts, SaysWhoComputedEachDirectionAndWhyNotTheLibrary) {
   EXPECT_EQ(told(*ops), "forward cudnn; backward own (the host is tired); ") << "not all of it was the library's";
   const auto own = make_ops(AttentionChoice::own);
   own->attention_forward(p.forward(AttentionKind::flash));
-  EXPECT_EQ(told(*own), "forward own (own kernels were asked for); ");
+  EXPECT_EQ(told(*own), "forward own (our own kernels were requested); ");
   wait();
 }
 
-TEST_F(AttentionInParts, AsksTheLibraryForNothingWithABias) {
+TEST_F(AttentionInParts, DoesNotUseTheLibraryWithABias) {
   const AttentionProblem p(DType::bf16, {.batch = 1, .seq_len = 8, .n_heads = 1, .n_kv_heads = 1, .head_dim = 8},
                            ScoreBias::by_distance);
   const auto ops = make_host_ops(AttentionChoice::automatic);
@@ -347,15 +347,15 @@ TEST_F(AttentionInParts, AsksTheLibraryForNothingWithABias) {
   wait();
 }
 
-TEST_F(AttentionInParts, AsksTheLibraryForNothingThatIsNotBf16OrHasNoParts) {
+TEST_F(AttentionInParts, DoesNotUseTheLibraryWithoutBf16OrWithoutParts) {
   const AttentionDims dims{.batch = 1, .seq_len = 8, .n_heads = 1, .n_kv_heads = 1, .head_dim = 8};
   const AttentionProblem f32(DType::f32, dims);
   const auto ops = make_host_ops(AttentionChoice::automatic);
   ops->attention_forward(f32.forward(AttentionKind::flash));
   ops->attention_backward(f32.backward(AttentionKind::flash));
   EXPECT_TRUE(notes_.scratch_bytes.empty());
-  EXPECT_THAT(told(*ops), HasSubstr("backward own (cuDNN computes attention in bf16 alone)"));
-  // 518 rows in sequences of seven: parts would begin anywhere.
+  EXPECT_THAT(told(*ops), HasSubstr("backward own (cuDNN computes attention only in bf16)"));
+  // 518 rows in sequences of seven: parts would begin at unaligned addresses.
   const AttentionProblem odd(DType::bf16, {.batch = 74, .seq_len = 7, .n_heads = 1, .n_kv_heads = 1, .head_dim = 8});
   EXPECT_THROW(make_host_ops()->attention_backward(odd.backward(AttentionKind::flash)), EngineError);
   EXPECT_TRUE(notes_.scratch_bytes.empty());

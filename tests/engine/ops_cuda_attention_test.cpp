@@ -1,4 +1,4 @@
-// What the attentions of the cuda backend do beyond the operations' definitions (ops_attention_test.cpp).
+// Properties of the cuda backend's attentions beyond the operations' definitions (ops_attention_test.cpp).
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -23,8 +23,9 @@ using oracle::Values;
 using spec::AttentionKind;
 using testing::HasSubstr;
 
-// Sums of the same bf16 numbers in another order differ by some units of f32, which tips the rounding of a result to
-// bf16 by at most one place: two roundings from the same value, and what small results lost when terms cancelled.
+// Sums of the same bf16 numbers in another order differ by some units of f32, which changes the rounding of a result to
+// bf16 by at most one place. So there are two roundings of the same value, and the loss of small results whose terms
+// cancelled.
 void expect_alike(const Operand& one, const Operand& other, std::string_view what) {
   const Values a = one.values();
   const Values b = other.values();
@@ -58,12 +59,12 @@ TEST_F(CudaAttention, DotProductMayComputeItsScoresInParts) {
     expect_alike(parts.dquery, whole.dquery, "dquery");
     expect_alike(parts.dkey, whole.dkey, "dkey");
     expect_alike(parts.dvalue, whole.dvalue, "dvalue");
-    // Sums of up to 150 rounded gradients, each of which may be tipped.
+    // Sums of up to 150 rounded gradients, each of which may differ in its last place.
     expect_alike(parts.dbias, whole.dbias, "dbias");
   }
 }
 
-// Rows that begin at any address are loaded element by element, with the same bits.
+// Rows that begin at an unaligned address are loaded element by element, with the same bits.
 TEST_F(CudaAttention, FlashTakesOperandsAtAnyAddress) {
   const AttentionDims dims{.batch = 1, .seq_len = 70, .n_heads = 2, .n_kv_heads = 1, .head_dim = 24};
   for (const auto dtype : {DType::f32, DType::bf16}) {
@@ -104,7 +105,7 @@ TEST_F(CudaAttention, NeedsThePlannedWorkspace) {
   EXPECT_THROW(ops->attention_forward(p.forward(AttentionKind::dot_product)), LogicFault);
 }
 
-// Sums of two tiles of 64 queries, or of four of 32.
+// Sums for two tiles of 64 queries, or for four of 32.
 TEST_F(CudaAttention, ABiasNeedsItsSumsInTheWorkspace) {
   for (const auto& [dtype, head_dim, tiles] :
        {std::tuple{DType::bf16, 136, 2}, {DType::f32, 128, 2}, {DType::f32, 136, 4}}) {
@@ -124,7 +125,7 @@ TEST_F(CudaAttention, ABiasNeedsItsSumsInTheWorkspace) {
   }
 }
 
-TEST_F(CudaAttention, AnAbsentLibraryIsAnErrorOnlyWhereItWasAskedFor) {
+TEST_F(CudaAttention, AnAbsentLibraryIsAnErrorOnlyIfItWasRequested) {
   if (!cudnn_versions().empty()) GTEST_SKIP() << "skipped: built with cuDNN";
   const AttentionProblem p(DType::bf16, {.batch = 1, .seq_len = 8, .n_heads = 1, .n_kv_heads = 1, .head_dim = 8});
   const auto ops = make_ops(AttentionChoice::automatic);
@@ -135,7 +136,7 @@ TEST_F(CudaAttention, AnAbsentLibraryIsAnErrorOnlyWhereItWasAskedFor) {
   wait();
 }
 
-// cuDNN, with parts so small that small problems are cut.
+// cuDNN, with parts so small that small problems are divided.
 const CudaOpsOptions kLibraryInSmallParts{
     .precision = spec::Precision::bf16, .attention = AttentionChoice::cudnn, .attention_parts = {.rows = 1024}};
 
@@ -143,7 +144,7 @@ const CudaOpsOptions kLibraryInSmallParts{
 // bf16 of the terms' magnitude, and by the rounding of its result.
 TEST_F(CudaAttention, TheLibraryEqualsTheOwnKernels) {
   if (cudnn_versions().empty()) GTEST_SKIP() << "skipped: built without cuDNN";
-  // At once, with sequences in parts of 8 and 2, and with key/value heads of each sequence in parts of 8 and 2.
+  // Undivided, with sequences in parts of 8 and 2, and with key/value heads of each sequence in parts of 8 and 2.
   for (const AttentionDims& dims : {AttentionDims{2, 120, 4, 2, 64}, AttentionDims{2, 120, 4, 2, 128},
                                     AttentionDims{10, 64, 2, 1, 64}, AttentionDims{2, 64, 20, 10, 64}}) {
     const AttentionProblem own(DType::bf16, dims);
@@ -178,7 +179,7 @@ TEST_F(CudaAttention, TheLibraryEqualsTheOwnKernels) {
   }
 }
 
-// A part is a problem of its own: the last two sequences of ten, and they alone, bit for bit.
+// A part is an independent problem: the last two sequences of ten equal a batch of these two, bit for bit.
 TEST_F(CudaAttention, TheLibrarysLastPartIsThatOfASmallerBatch) {
   if (cudnn_versions().empty()) GTEST_SKIP() << "skipped: built without cuDNN";
   const AttentionDims few{2, 64, 2, 1, 64};

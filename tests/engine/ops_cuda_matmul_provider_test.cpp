@@ -1,4 +1,5 @@
-// Which algorithm a product gets, and what is kept of the choice: what is met within a recording cannot be measured.
+// The algorithm that a product gets, and what is kept of the choice: problems met within a recording cannot be
+// measured.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -55,7 +56,7 @@ class MatmulProviderTest : public testing::Test {
             .additions = additions};
   }
 
-  // The algorithms of all products that the library was asked for, trials and all; negative: added to the result.
+  // The algorithms of all products that the library computed, including trials; negative: added to the result.
   std::vector<std::int64_t> run(MatmulProvider& provider, const cuda::Product& product) {
     const std::size_t before = calls({"cublasLtMatmul"}).size();
     provider.run(product, {});
@@ -71,7 +72,7 @@ class MatmulProviderTest : public testing::Test {
     return algorithms;
   }
 
-  // What the file keeps, by problem.
+  // The times in the file, by problem.
   std::vector<double> kept_times_ns() const {
     std::vector<double> times;
     if (!fs::exists(folder_ / "perfbench")) return times;
@@ -104,20 +105,20 @@ TEST_F(MatmulProviderTest, MeasuresAProblemOnceAndKeepsTheFastest) {
   EXPECT_THAT(run(next_process, product(Write::overwrite)), ElementsAre(2));
 }
 
-TEST_F(MatmulProviderTest, TakesTheLibrarysGuessWithinARecordingAndKeepsItNowhere) {
+TEST_F(MatmulProviderTest, UsesTheLibrarysGuessWithinARecordingWithoutKeepingIt) {
   MatmulProvider provider(device_, cuda::F32Products::exact);
   EXPECT_THAT(run_recorded(provider, product(Write::overwrite)), ElementsAre(kGuess));
   EXPECT_THAT(run_recorded(provider, product(Write::overwrite)), ElementsAre(kGuess));
   EXPECT_THAT(kept_times_ns(), IsEmpty());
-  // Met outside of a recording it is measured; recordings have that choice from then on.
+  // Outside a recording it is measured; recordings use that choice from then on.
   EXPECT_EQ(run(provider, product(Write::overwrite)).back(), 2);
   EXPECT_THAT(kept_times_ns(), ElementsAre(1e6));
   EXPECT_THAT(run_recorded(provider, product(Write::overwrite)), ElementsAre(2));
   EXPECT_THAT(run(provider, product(Write::overwrite)), ElementsAre(2));
 }
 
-// Between the recording and the trial the memory of the pre-activation went to somebody else.
-TEST_F(MatmulProviderTest, TriesAnEpilogueOnThePreactivationOfTheProductAtHand) {
+// Between the recording and the trial, the memory of the pre-activation was given to something else.
+TEST_F(MatmulProviderTest, TriesAnEpilogueOnTheCurrentProductsPreactivation) {
   MatmulProvider provider(device_, cuda::F32Products::exact);
   alignas(16) std::array<float, 16> others{};
   alignas(16) std::array<float, 16> own{};
@@ -132,7 +133,7 @@ TEST_F(MatmulProviderTest, TriesAnEpilogueOnThePreactivationOfTheProductAtHand) 
   EXPECT_EQ(own[0], 2.0F);
 }
 
-TEST_F(MatmulProviderTest, AsksForFastAccumulationWhereItIsWantedAndChoosesAnAlgorithmForIt) {
+TEST_F(MatmulProviderTest, RequestsFastAccumulationIfWantedAndChoosesAnAlgorithmForIt) {
   MatmulProvider provider(device_, cuda::F32Products::exact);
   run(provider, product(Write::overwrite));
   EXPECT_THAT(calls({"fast_accumulation"}), IsEmpty());
@@ -142,7 +143,7 @@ TEST_F(MatmulProviderTest, AsksForFastAccumulationWhereItIsWantedAndChoosesAnAlg
   EXPECT_THAT(calls({"fast_accumulation"}), ElementsAre(testing::Field(&fake_cuda::Call::value, 1)));
 }
 
-TEST_F(MatmulProviderTest, WithinARecordingTakesWhatWasMeasuredBefore) {
+TEST_F(MatmulProviderTest, WithinARecordingUsesAnEarlierMeasurement) {
   {
     MatmulProvider provider(device_, cuda::F32Products::exact);
     run(provider, product(Write::overwrite));
@@ -151,7 +152,7 @@ TEST_F(MatmulProviderTest, WithinARecordingTakesWhatWasMeasuredBefore) {
   EXPECT_THAT(run_recorded(provider, product(Write::overwrite)), ElementsAre(2));
 }
 
-// Microbatches after the first add to gradients that it overwrote, and may do so within a recording alone.
+// Microbatches after the first add to gradients that it overwrote, and may do so only within a recording.
 TEST_F(MatmulProviderTest, MeasuresTheAdditionThatFollowsWithTheProductItFollows) {
   MatmulProvider provider(device_, cuda::F32Products::exact);
   const auto tried = run(provider, product(Write::overwrite, Additions::follow));
@@ -174,7 +175,7 @@ TEST_F(MatmulProviderTest, TriesAnAdditionElsewhereThanOnItsSum) {
 }
 
 // Otherwise a full card would compute other bits than an empty one.
-TEST_F(MatmulProviderTest, MeasuresAnAdditionOnItsSumWhereTheDeviceHasNoRoomAndPutsTheSumBack) {
+TEST_F(MatmulProviderTest, MeasuresAnAdditionOnItsSumIfTheDeviceIsFullAndRestoresTheSum) {
   MatmulProvider provider(device_, cuda::F32Products::exact);
   answers().memory_is_left = false;
   values_[0] = 5.0F;
@@ -187,7 +188,7 @@ TEST_F(MatmulProviderTest, MeasuresAnAdditionOnItsSumWhereTheDeviceHasNoRoomAndP
   EXPECT_THAT(kept_times_ns(), ElementsAre(1e6));
 }
 
-TEST_F(MatmulProviderTest, KeepsNoGuessWhereThereIsNothingToChoose) {
+TEST_F(MatmulProviderTest, KeepsNoGuessIfThereIsNoChoice) {
   MatmulProvider provider(device_, cuda::F32Products::exact);
   answers().algorithms = 1;
   EXPECT_THAT(run(provider, product(Write::overwrite)), ElementsAre(kGuess));

@@ -8,7 +8,7 @@
 namespace perfbench::engine::cuda {
 namespace {
 
-// The product as a library computes it that stores matrices by columns: element (r, c) at r + c * stride.
+// The product in a library that stores matrices by columns: element (r, c) is at r + c * stride.
 void multiply_by_columns(const Product& p) {
   const auto at = [](const Matrix& x, Transpose transpose, std::int64_t r, std::int64_t c) {
     const bool turned = transpose == Transpose::yes;
@@ -85,7 +85,7 @@ Product example() {
           .c = {start, DType::f32, 4, 16}};
 }
 
-// Whatever decides which algorithm is fastest makes another problem, with another text.
+// Everything that affects which algorithm is fastest makes another problem, with another text.
 TEST(ProductKey, DiffersWithEverythingThatMatters) {
   std::set<ProductKey> keys;
   std::set<std::string> texts;
@@ -149,10 +149,10 @@ TEST(Epilogues, AreForSingleBf16ResultsOfWholeVectors) {
   EXPECT_FALSE(fits_with([](Product& p) { p.preactivation = static_cast<float*>(p.a.data) + 1; }));
 }
 
-TEST(ProductKey, IsTheSameWhereNothingMatters) {
+TEST(ProductKey, IgnoresIrrelevantDifferences) {
   Product one = example();
   Product other = example();
-  // Another factor; the stride of a batch of one; tf32 for bf16.
+  // Irrelevant fields: another factor; the stride of a batch of one; tf32 for bf16.
   other.factor = 2;
   one.batch = other.batch = 1;
   other.a.batch_stride = 99;
@@ -160,7 +160,7 @@ TEST(ProductKey, IsTheSameWhereNothingMatters) {
   EXPECT_EQ(key_of(one, F32Products::exact, 0), key_of(other, F32Products::tf32, 0));
 }
 
-// 16 bytes are as good as 256; each power of two below is a problem of its own.
+// 16 bytes are equivalent to 256; each smaller power of two is a separate problem.
 TEST(ProductKey, KnowsAlignmentsUpTo16Bytes) {
   const auto key_at = [](std::int64_t bytes) {
     Product p = example();

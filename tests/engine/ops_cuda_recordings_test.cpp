@@ -1,4 +1,4 @@
-// Recordings as CUDA graphs: what is asked of the runtime, and that nothing of them stays behind.
+// Recordings as CUDA graphs: the calls of the runtime, and that they leave nothing behind.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -45,7 +45,7 @@ TEST_F(CudaRecordingsTest, AreLaunchedWhenTheyEndAndAtEachReplay) {
               ElementsAre("cudaGraphInstantiate", "cudaGraphLaunch", "cudaGraphLaunch"));
 }
 
-TEST_F(CudaRecordingsTest, OfTheSameOperationsAreUpdatedAndOfOthersMadeAnew) {
+TEST_F(CudaRecordingsTest, TheSameOperationsAreUpdatedAndOthersMadeAnew) {
   auto layer = record();
   layer = record(std::move(layer));
   EXPECT_EQ(calls({"cudaGraphInstantiate"}).size(), 1U);
@@ -57,8 +57,8 @@ TEST_F(CudaRecordingsTest, OfTheSameOperationsAreUpdatedAndOfOthersMadeAnew) {
   EXPECT_EQ(handles(), 1);
 }
 
-// The runtime would say that an update succeeded, and launch other kernels with the clusters of the first ones.
-TEST_F(CudaRecordingsTest, OfOtherKernelsAreMadeAnew) {
+// The runtime would report that an update succeeded, and launch other kernels with the clusters of the first ones.
+TEST_F(CudaRecordingsTest, OtherKernelsAreMadeAnew) {
   auto& answers = fake_cuda::answers();
   answers.kernels = 2;
   auto layer = record();
@@ -88,7 +88,7 @@ TEST_F(CudaRecordingsTest, LeaveNothingBehind) {
   EXPECT_EQ(handles(), 1) << "they are their owner's";
 }
 
-// Or NCCL's kernels would wait for multiprocessors until those of the computation leave some.
+// Otherwise NCCL's kernels would wait for multiprocessors until those of the computation leave some.
 TEST_F(CudaRecordingsTest, KeepThePrioritiesOfTheStreamsThatTheyWereRecordedOn) {
   const auto step = record();
   const auto made = calls({"cudaGraphInstantiate"});
@@ -96,7 +96,7 @@ TEST_F(CudaRecordingsTest, KeepThePrioritiesOfTheStreamsThatTheyWereRecordedOn) 
   EXPECT_EQ(made[0].value, 8);  // cudaGraphInstantiateFlagUseNodePriority
 }
 
-TEST_F(CudaRecordingsTest, ThatAnExceptionLeavesOpenEndWithTheirRecorder) {
+TEST_F(CudaRecordingsTest, ThoseLeftOpenByAnExceptionEndWithTheirRecorder) {
   recorder_->begin();
   EXPECT_EQ(handles(), 1);
   recorder_.reset();
@@ -104,7 +104,7 @@ TEST_F(CudaRecordingsTest, ThatAnExceptionLeavesOpenEndWithTheirRecorder) {
   EXPECT_THAT(calls({"cudaGraphInstantiate"}), IsEmpty());
 }
 
-TEST_F(CudaRecordingsTest, ThatCannotBeMadeExecutableAreDroppedWithTheError) {
+TEST_F(CudaRecordingsTest, ThoseThatCannotBeInstantiatedAreDroppedWithTheError) {
   fake_cuda::answers().graphs_instantiate = false;
   recorder_->begin();
   EXPECT_THROW(recorder_->end(nullptr), OutOfMemory);

@@ -1,4 +1,4 @@
-// What only the cuda backend has: staged uploads, reports from kernels, a planned workspace, shapes of launches.
+// Features of the cuda backend alone: staged uploads, reports from kernels, a planned workspace, shapes of launches.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ using testing::HasSubstr;
 
 class CudaOpsTest : public OpsTest {};
 
-// More than the staging holds at once, and the source is overwritten as soon as each call returns.
+// More than the staging memory holds; the source is overwritten as soon as each call returns.
 TEST_F(CudaOpsTest, AnUploadIsOverWithItsSourceWhenItReturns) {
   const std::int64_t n = 3 * cuda::UploadStaging::kSlotBytes / size_bytes(DType::i32) + 5;
   const Operand first(DType::i32, Shape{n});
@@ -39,7 +39,7 @@ TEST_F(CudaOpsTest, AnUploadIsOverWithItsSourceWhenItReturns) {
   }
 }
 
-TEST_F(CudaOpsTest, TheLowestBadTokenIsToldWithItsRowAndTheVocabulary) {
+TEST_F(CudaOpsTest, TheLowestBadTokenIsReportedWithItsRowAndTheVocabulary) {
   const std::int64_t rows = 300;
   Values ids(static_cast<std::size_t>(rows), 1.0);
   ids[200] = -7.0;
@@ -74,7 +74,7 @@ TEST_F(CudaOpsTest, AWorkspaceThatIsTooSmallIsALogicFault) {
   EXPECT_THROW(ops_->sum(out, x, Write::overwrite), LogicFault);
 }
 
-// Where rows go is known on the device alone: a replay follows other logits than those of its recording.
+// Only the device knows where rows go: a replay uses other logits than its recording.
 TEST_F(CudaOpsTest, ARecordingOfExpertsFollowsTheLogits) {
   const std::int64_t tokens = 24, experts = 8, choices = 2, width = 16;
   Operand logits(DType::f32, Shape{tokens, experts});

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kStride = 40;
 
-// What is 16 bits wide is a number here: which elements meet is all that the parts decide.
+// 16-bit elements stand for numbers here: the division only decides which elements meet.
 using Numbers = std::vector<std::uint16_t>;
 
 Numbers counted_parts(std::uint16_t most) {
@@ -39,7 +39,7 @@ bool divides_nothing(const Product& p) {
   return !vector_parts(p, 0).has_value();
 }
 
-// How many products were computed.
+// Returns the number of products computed.
 int multiply_in_parts(const Product& p) {
   const auto parts = vector_parts(p, 0);
   if (!parts) {
@@ -54,7 +54,7 @@ int multiply_in_parts(const Product& p) {
 
 class VectorPartsTest : public testing::Test {
  protected:
-  // Aligned, as is what operands begin at.
+  // Aligned, as operands are.
   Product product(std::int64_t m, std::int64_t n, std::int64_t k) {
     return {.m = m,
             .n = n,
@@ -98,8 +98,8 @@ TEST_F(VectorPartsTest, AreTheProduct) {
   }
 }
 
-// Whose extents run along rows. m does where a is turned; k where a is not, or b is.
-TEST_F(VectorPartsTest, AreWhereRowsAreNoWholeVectors) {
+// The extents that run along rows: m if a is transposed; k if a is not, or if b is.
+TEST_F(VectorPartsTest, AreUsedIfRowsAreNotWholeVectors) {
   Product p = product(16, 25, 16);
   ASSERT_FALSE(divides_nothing(p));
   EXPECT_EQ(vector_parts(p, 0)->whole.n, 24);
@@ -117,7 +117,7 @@ TEST_F(VectorPartsTest, AreWhereRowsAreNoWholeVectors) {
   EXPECT_EQ(vector_parts(p, 0)->whole.k, 16);
 }
 
-// The library tries its algorithms for the addition when the first part is met, before anything is recorded.
+// The library tries its algorithms for the addition when it meets the first part, before anything is recorded.
 TEST_F(VectorPartsTest, AreAddedToAsTheProductIs) {
   Product p = product(16, 25, 17);
   p.additions = Additions::follow;
@@ -129,7 +129,7 @@ TEST_F(VectorPartsTest, AreAddedToAsTheProductIs) {
   EXPECT_EQ(terms->rest.additions, Additions::none) << "is an addition already";
 }
 
-TEST_F(VectorPartsTest, AreNotWhereTheyAreOfNoUse) {
+TEST_F(VectorPartsTest, AreNotUsedWithoutBenefit) {
   const Product divided = product(16, 25, 16);
   ASSERT_FALSE(divides_nothing(divided));
   EXPECT_FALSE(vector_parts(divided, 2.0 * 16 * 25 * 16 + 1).has_value());

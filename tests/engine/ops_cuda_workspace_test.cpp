@@ -1,4 +1,4 @@
-// What is planned of the workspace, against what kernels ask for.
+// The planned workspace, compared with what kernels request.
 #include <gtest/gtest.h>
 
 #include "engine/ops/cuda/device/launch_shapes.h"
@@ -23,7 +23,7 @@ TEST(NormRowGroups, FindRoomAtOnceUpTo4096Elements) {
   EXPECT_EQ(workspace::norm_row_groups(8192), 256);
 }
 
-// A head is a row of its norm, which may be wider than the model's.
+// A head is a row of its norm, and may be wider than the model's rows.
 TEST(Workspace, HoldsTheSumsOfANormOfHeads) {
   auto run = qwen3_tiny();
   run.device = spec::Device::cuda;
@@ -34,8 +34,8 @@ TEST(Workspace, HoldsTheSumsOfANormOfHeads) {
   EXPECT_GE(workspace::bytes(run), workspace::norm_row_groups(run.model.head_dim) * 2 * run.model.head_dim * 4);
 }
 
-// The own kernels' backward pass: an f32 of each of 8 sequences' 4 heads' rows.
-TEST(Workspace, OfOwnAttentionHasNoRoomForALibrarys) {
+// The backward pass of our own kernels needs an f32 for each row of 8 sequences' 4 heads.
+TEST(Workspace, HoldsNoLibraryAttentionIfOurOwnIsUsed) {
   auto run = gpt_tiny();
   run.device = spec::Device::cuda;
   run.precision = spec::Precision::bf16;
@@ -48,7 +48,7 @@ TEST(Workspace, OfOwnAttentionHasNoRoomForALibrarys) {
   EXPECT_EQ(workspace::bytes(run), of_either);
 }
 
-// A wider norm may need less, so a plan that took the widest of several widths would fall short.
+// A wider norm may need less, so a plan for the widest of several widths would be too small.
 TEST(Workspace, HoldsEverySumOfEveryWidth) {
   EXPECT_LT(workspace::norm_backward_bytes(1025), workspace::norm_backward_bytes(1024));
   auto run = gpt_tiny();
@@ -61,7 +61,7 @@ TEST(Workspace, HoldsEverySumOfEveryWidth) {
       model.n_heads = 1;
       model.head_dim = narrow_rest ? 2 : width;
       const std::int64_t planned = workspace::bytes(run);
-      // f32 sums of weight and bias of each group, and of a bias of any layer.
+      // f32 sums of weight and bias for each group, and of a bias of any layer.
       ASSERT_GE(planned, workspace::norm_row_groups(width) * 2 * width * 4) << width;
       for (const std::int64_t bias : {width, model.d_ff, model.n_heads * model.head_dim}) {
         ASSERT_GE(planned, workspace::kBiasRowGroups * bias * 4) << bias;

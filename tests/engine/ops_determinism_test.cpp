@@ -1,5 +1,5 @@
-// The same inputs give the same bits: call after call, and in every circumstance of the backend (threads;
-// products on the same number of them).
+// The same inputs give the same bits: in every call, and in every circumstance of the backend (threads; for products
+// only with equal numbers of them).
 #include <gtest/gtest.h>
 
 #include <array>
@@ -29,7 +29,7 @@ Bytes joined(std::initializer_list<const Operand*> operands) {
   return all;
 }
 
-// `run` makes what it writes anew, computes, and returns the outputs.
+// `run` initialises its outputs, computes, and returns them.
 void expect_same_bits(Ops& ops, const std::function<Bytes(Ops&)>& run) {
   std::optional<Bytes> first;
   in_every_circumstance([&](const std::string& circumstance) {

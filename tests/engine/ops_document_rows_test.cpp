@@ -1,4 +1,4 @@
-// Positions in rows of several documents: each document gets what it gets in a row of its own.
+// Positions in rows of several documents: each document gets the same as in a row by itself.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -25,7 +25,7 @@ std::size_t at(std::int64_t i) {
   return static_cast<std::size_t>(i);
 }
 
-// Calls f(first row, rows) for the tokens of each document, among all.
+// Calls f(first row, rows) for the tokens of each document; rows are counted over all.
 template <class F>
 void for_each_document(const Operand& documents, F f) {
   const auto first = documents.values();
@@ -39,7 +39,7 @@ void for_each_document(const Operand& documents, F f) {
 
 class DocumentRowsTest : public OpsTest, public testing::WithParamInterface<DType> {
  protected:
-  // Where there is no device, there is no memory of it either: made in a test, which is skipped there.
+  // Made within a test, because without a device there is no device memory, and the test is skipped.
   static Operand documents() { return document_starts(kSequences, kSeqLen, kLengths); }
 };
 INSTANTIATE_TEST_SUITE_P(Types, DocumentRowsTest, testing::Values(DType::f32, DType::bf16),
@@ -50,14 +50,14 @@ TensorView rows_of(const Operand& x, std::int64_t first, std::int64_t rows) {
   return x.view().slice(first * width, Shape{rows, width});
 }
 
-TEST_P(DocumentRowsTest, AreWhatTheTestsSayTheyAre) {
+TEST_P(DocumentRowsTest, HaveTheDocumentsThatTheTestsExpect) {
   const auto starts = documents();
   std::vector<std::int64_t> found;
   for_each_document(starts, [&](std::int64_t, std::int64_t rows) { found.push_back(rows); });
   EXPECT_EQ(found, (std::vector<std::int64_t>{4, 1, 6, 1, 1, 1, 6, 1, 1, 4, 6, 1, 1, 4, 1}));
 }
 
-// A table of angles that is as long as the document makes the document a sequence.
+// With a table of angles as long as the document, the document is a sequence.
 TEST_P(DocumentRowsTest, RopeTurnsEachDocumentAsASequenceOfItsOwn) {
   const auto starts = documents();
   for (const std::int64_t head_dim : {6, 16}) {
@@ -110,7 +110,7 @@ TEST_P(DocumentRowsTest, EmbeddingAddsThePositionWithinTheDocument) {
   EXPECT_EQ(packed.bytes(), apart.bytes());
 }
 
-// Rows of one position are summed one by one, in any order: gamma of their number.
+// Gradients of one position are added one by one, in any order: gamma of their number.
 TEST_P(DocumentRowsTest, GradientsOfPositionsAreSumsOverTheDocuments) {
   const auto starts = documents();
   const std::int64_t vocabulary = 11, width = 37;

@@ -1,4 +1,4 @@
-// Dropout: which elements it drops, and what becomes of the others.
+// Dropout: which elements it drops, and the values of the others.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -42,7 +42,7 @@ class DropoutOp : public OpsTest {
                    .rate = key.rate});
     wait_for_ops();
   }
-  // Of rows of ones, whether each element stayed.
+  // For rows of ones: whether each element stayed.
   std::vector<bool> kept(Shape shape, const DropoutKey& key) {
     const Operand x(DType::f32, shape, Values(static_cast<std::size_t>(shape.elements()), 1.0));
     drop(x, x, key);
@@ -52,7 +52,7 @@ class DropoutOp : public OpsTest {
   }
 };
 
-// Of what stays, 1/(1 - rate) is rounded once to f32, and once the product.
+// For elements that stay, 1/(1 - rate) is rounded once to f32, and the product once more.
 TEST_F(DropoutOp, EqualsTheOracleInEveryShapeAndType) {
   for (const auto dtype : {DType::f32, DType::bf16}) {
     for (const std::int64_t width : {1, 2, 7, 16, 33, 64, 520, 2049}) {
@@ -84,8 +84,8 @@ TEST_F(DropoutOp, EqualsTheOracleInEveryShapeAndType) {
   }
 }
 
-// Any part of the rows, as ranks and microbatches have them, and whoever's place in memory is no vector's.
-TEST_F(DropoutOp, DropsOfAPartOfTheRowsWhatItDropsOfAll) {
+// Any part of the rows, as ranks and microbatches have them, at any place in memory, aligned to vectors or not.
+TEST_F(DropoutOp, DropsTheSameElementsInAPartOfTheRows) {
   for (const std::int64_t width : {6, 7, 64}) {
     const auto all = kept(Shape{40, width}, {});
     for (const std::int64_t first : {1, 13, 39}) {
@@ -101,10 +101,10 @@ TEST_F(DropoutOp, DropsOfAPartOfTheRowsWhatItDropsOfAll) {
   }
 }
 
-// Of n elements the number that stays is binomial with probability p = 1 - rate: standard deviation sqrt(n p (1 - p)).
-// Pairs of elements whose draws know nothing of each other both stay with probability p^2. What stays is divided by p,
-// so the mean of ones is off 1 by at most as many deviations of sqrt(p (1 - p) / n) / p, and the rounding of a factor.
-TEST_F(DropoutOp, KeepsItsShareTheMeanAndNoPattern) {
+// Among n elements the number that stays is binomial with probability p = 1 - rate: standard deviation sqrt(n p (1 -
+// p)). Pairs of elements with independent draws both stay with probability p^2. Elements that stay are divided by p, so
+// the mean of ones deviates from 1 by some deviations of sqrt(p (1 - p) / n) / p, and by the rounding of a factor.
+TEST_F(DropoutOp, KeepsItsShareAndTheMeanWithoutAPattern) {
   constexpr std::int64_t kRows = 256, kWidth = 256, kCount = kRows * kWidth;
   constexpr double kSigmas = 5.0;
   for (const double rate : {0.01, 0.1, 0.5, 0.9}) {
@@ -135,7 +135,7 @@ TEST_F(DropoutOp, KeepsItsShareTheMeanAndNoPattern) {
   }
 }
 
-TEST_F(DropoutOp, WhatIsDroppedIsZeroWhateverItWas) {
+TEST_F(DropoutOp, DroppedElementsAreZeroWhateverTheyWere) {
   const Shape shape{2, 64};
   const auto stays = kept(shape, {.rate = 0.5});
   for (const double bad : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
@@ -146,7 +146,7 @@ TEST_F(DropoutOp, WhatIsDroppedIsZeroWhateverItWas) {
   }
 }
 
-TEST_F(DropoutOp, RefusesRatesThatAreNone) {
+TEST_F(DropoutOp, RefusesInvalidRates) {
   const Operand x(DType::f32, Shape{2, 4});
   for (const double rate : {-0.1, 1.0, std::numeric_limits<double>::quiet_NaN()}) {
     EXPECT_THROW(drop(x, x, {.rate = rate}), LogicFault) << rate;

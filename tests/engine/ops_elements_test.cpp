@@ -1,4 +1,4 @@
-// Operations on single elements whose type is given: the optimizer's step, conversions, initial values.
+// Operations on single elements of a given type: the optimizer's step, conversions, initial values.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -46,8 +46,8 @@ TEST_F(Adamw, EqualsTheOracleOverSteps) {
       v[i] = kBeta2 * v[i] + (1.0 - kBeta2) * scaled * scaled;
       w[i] -= kRate * (m[i] / c1 / (std::sqrt(v[i] / c2) + kEps8) + kDecay * w[i]);
     }
-    // Each step adds four roundings to a moment whose terms are at most 4 in size, and ten to an update of size
-    // kRate |m|/sqrt(v), which is below 4 kRate; cancellation in m counts with its terms.
+    // Each step adds four roundings to a moment whose terms are at most 4 in size, and ten to an update of size kRate
+    // |m|/sqrt(v), which is below 4 kRate; cancellation in m counts with the magnitude of its terms.
     const double steps = step;
     expect_within(
         first, m, [&](std::size_t) { return gamma(4 * steps) * 4.0; }, "first moment");
@@ -63,7 +63,7 @@ TEST_F(Adamw, EqualsTheOracleOverSteps) {
   }
 }
 
-// Pieces of an optimizer's state: some empty of whole vectors, some that start between vectors, and more than one
+// Pieces of an optimizer's state: some have no whole vector, some start between vectors, and there are more than one
 // launch takes.
 struct StateOfPieces {
   explicit StateOfPieces(unsigned seed, DType moments = DType::f32, DType of_gradient = DType::f32)
@@ -103,7 +103,7 @@ struct StateOfPieces {
   std::vector<TensorView> gradients;
 };
 
-TEST_F(Adamw, OfManyTensorsIsThatOfEachAlone) {
+TEST_F(Adamw, ManyTensorsEqualEachAlone) {
   const Operand factors(DType::f64, Shape{kAdamwFactors}, {1e-2, 0.1, 0.05, 0.5});
   const Operand step(DType::i32, Shape{1}, {3});
   for (const auto& [moments, gradients] : {std::pair{DType::f32, DType::f32},
@@ -128,9 +128,8 @@ AdamwTensor whole(const StateOfPieces& state) {
           .draws = StateOfPieces::kDraws};
 }
 
-// What a compiler makes of a product and a sum may differ: two results of the operations above, each with its
-// roundings.
-TEST_F(Adamw, GradientsInBf16AreTheNumbersTheyAre) {
+// Compilers may fuse a product and a sum differently: two results of the operations above, each with its roundings.
+TEST_F(Adamw, GradientsInBf16GiveTheResultsOfTheirValues) {
   const Operand factors(DType::f64, Shape{kAdamwFactors}, {1e-2, 0.1, 0.05, 0.5});
   const StateOfPieces rounded(1, DType::f32, DType::bf16);
   StateOfPieces same(1);
@@ -154,7 +153,7 @@ TEST_F(Adamw, GradientsInBf16AreTheNumbersTheyAre) {
       "weight");
 }
 
-// Draws belong to elements, however these are cut.
+// Draws belong to elements, however these are divided.
 TEST_F(Adamw, MomentsAreRoundedByElementAndStep) {
   const Operand factors(DType::f64, Shape{kAdamwFactors}, {1e-2, 0.1, 0.05, 0.5});
   const auto after = [&](double step, std::int64_t cut) {
@@ -179,11 +178,11 @@ TEST_F(Adamw, MomentsAreRoundedByElementAndStep) {
   EXPECT_FALSE(after(2, 1001) == first);
 }
 
-// The update is that of f32 moments, but for what a compiler makes of a product and a sum: two results of the
-// operations above, each with its roundings. What is kept of a moment x is one of the two bf16 numbers around it (it
-// may be another x by as little), the upper one in x's fraction f of the cases: over n elements they are sum(f) with a
-// variance of sum(f (1 - f)), at most n / 4, of which five deviations are allowed. The two moments of an element draw
-// apart: both are rounded up in the product of their fractions of the cases.
+// The update is that of f32 moments, except that a compiler may fuse a product and a sum: two results of the operations
+// above, each with its roundings. The stored value of a moment x is one of the two bf16 numbers around it (x itself may
+// differ by as little), the upper one with probability f, x's fraction. Over n elements sum(f) are rounded up, with a
+// variance of sum(f (1 - f)), at most n / 4; five deviations are allowed. The two moments of an element have
+// independent draws: both are rounded up with the product of their probabilities.
 TEST_F(Adamw, MomentsInBf16AreRoundedByChanceAndTheirUpdateIsNot) {
   const Operand factors(DType::f64, Shape{kAdamwFactors}, {1e-2, 0.1, 0.05, 0.5});
   const Operand step(DType::i32, Shape{1}, {1});
@@ -233,11 +232,12 @@ TEST_F(Adamw, MomentsInBf16AreRoundedByChanceAndTheirUpdateIsNot) {
   EXPECT_NEAR(both, expected_both, five_deviations);
 }
 
-// With no gradient, v halves in 693 steps of beta2 = 0.999. To nearest it would stay where it is: a step takes 0.001 of
-// it, and the nearest bf16 below is 0.0039 away. By chance its mean falls as it should: a step's rounding has at most a
-// quarter of the square of two neighbours' distance as its variance, which below 1 is 2^-8; k steps k times as much, of
-// the mean of n elements the n-th part, of which five deviations are allowed.
-TEST_F(Adamw, ASecondMomentInBf16FallsByLessThanItsNeighbourIsAway) {
+// Without a gradient, v halves in 693 steps of beta2 = 0.999. Rounded to nearest it would not change: a step takes
+// 0.001 of it, and the next lower bf16 is 0.0039 away. With stochastic rounding its mean falls as it should. The
+// variance of one step's rounding is at most a quarter of the squared distance of two neighbours, which below 1 is
+// 2^-8; that of k steps is k times as much, and that of the mean of n elements the n-th part. Five deviations are
+// allowed.
+TEST_F(Adamw, ASecondMomentInBf16FallsByLessThanOnePlace) {
   constexpr int kSteps = 300;
   constexpr std::int64_t kElements = 4000;
   const Shape shape{kElements};
@@ -281,7 +281,7 @@ TEST_F(Adamw, RoundsTheNewWeightAsACopyDoes) {
 
 class SumOfSquares : public OpsTest {};
 
-TEST_F(SumOfSquares, OfManyTensorsIsThatOfOneAfterTheOther) {
+TEST_F(SumOfSquares, ManyTensorsEqualOneAfterTheOther) {
   const StateOfPieces state(1);
   const Operand together(DType::f64, Shape{1}, {3.0}), apart(DType::f64, Shape{1}, {5.0});
   ops_->sum_of_squares(together, state.gradients, Write::overwrite);
@@ -291,7 +291,7 @@ TEST_F(SumOfSquares, OfManyTensorsIsThatOfOneAfterTheOther) {
     write = Write::accumulate;
   }
   EXPECT_EQ(together.values(), apart.values());
-  // The pieces lie one behind the other; what is behind the last is not theirs.
+  // The pieces lie one behind the other; memory behind the last one is not part of them.
   double want = 0.0;
   std::int64_t left = 0;
   for (const auto& gradient : state.gradients) left += gradient.elements();
@@ -394,12 +394,12 @@ struct Neighbours {
   double near_zero, beyond, fraction;
 };
 
-// By the definition and in f64, whatever the backend: hence the same bits on all of them. An element goes up when its
-// draw, as a fraction, and its own fraction make one.
-TEST_F(CastStochastic, TakesTheNeighbourThatTheElementsDrawSays) {
+// Computed by the definition, in f64 and the same for every backend: so all must have the same bits. An element is
+// rounded up if its draw, as a fraction, and its own fraction add up to at least one.
+TEST_F(CastStochastic, TakesTheNeighbourThatTheElementsDrawChooses) {
   const Shape shape{1003};
   auto values = random_operand(DType::f32, shape, 1).values();
-  values[1] = 1.5;         // is a bf16
+  values[1] = 1.5;         // exactly a bf16
   values[2] = 0x1.8p-149;  // denormal
   values[3] = 0.0;
   const Operand in(DType::f32, shape, values);
@@ -416,7 +416,8 @@ TEST_F(CastStochastic, TakesTheNeighbourThatTheElementsDrawSays) {
   }
 }
 
-// Of n elements with fraction f, n f go up: a binomial number, whose standard deviation is sqrt(n f (1 - f)).
+// Out of n elements with fraction f, n f are rounded up: a binomial number, whose standard deviation is sqrt(n f (1 -
+// f)).
 TEST_F(CastStochastic, IsUnbiasedInElementsAndSteps) {
   constexpr std::int64_t kCount = 1 << 16;
   constexpr double kSigmas = 5.0;
@@ -440,7 +441,7 @@ TEST_F(CastStochastic, IsUnbiasedInElementsAndSteps) {
             << what << " of " << value << " at step " << step;
       };
       expect_binomial(up, to.fraction, "up");
-      // Draws of an element's next step and of the next element know nothing of it.
+      // The draws of an element's next step, and those of the next element, are independent of its own.
       if (!before.empty()) expect_binomial(again, to.fraction * to.fraction, "up again");
       expect_binomial(neighbour, to.fraction * to.fraction, "up with its neighbour");
       before = got;
@@ -504,8 +505,8 @@ TEST_F(FillNormal, EqualsTheStreamWithinOneUnitOfF32AndDependsOnTheIndexAlone) {
   }
 }
 
-// Columns 30 to 66 of a matrix with 100, from the middle of a row on: rows that begin and end inside a vector, and more
-// of them than one thread fills.
+// Columns 30 to 66 of a matrix with 100, beginning in the middle of a row: rows that begin and end inside a vector, and
+// more of them than one thread fills.
 TEST_F(FillNormal, TakesAPartOfAMatrixFromTheSameDraws) {
   constexpr std::int64_t kColumns = 100;
   constexpr std::int64_t kFirst = 30;
@@ -527,7 +528,7 @@ TEST_F(FillNormal, TakesAPartOfAMatrixFromTheSameDraws) {
 
 class Addition : public OpsTest {};
 
-TEST_F(Addition, OfF32ToBf16RoundsTheSumAlone) {
+TEST_F(Addition, AddingF32ToBf16RoundsOnlyTheSum) {
   for (const std::int64_t n : {1, 15, 16, 1003}) {
     const auto sum = random_operand(DType::bf16, Shape{n}, 1);
     const auto added = random_operand(DType::f32, Shape{n}, 2);

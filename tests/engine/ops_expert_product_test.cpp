@@ -1,4 +1,4 @@
-// Products of experts with their rows, in segments of equal length and of any, against the oracle.
+// Products of experts with their rows, in segments of equal and of varying lengths, compared with the oracle.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -29,12 +29,12 @@ INSTANTIATE_TEST_SUITE_P(Storage, ExpertProducts, testing::Values(DType::f32, DT
 struct ProductCase {
   const char* name;
   ExpertShape shape;
-  Values segments;         // first row, rows; of each part's experts
-  std::int64_t slots = 0;  // segments follow from it
+  Values segments;         // first row and number of rows, for each part's experts
+  std::int64_t slots = 0;  // if set, segments follow from it
 };
 
-// Widths of whole vectors and not; segments below, at and above 128 rows, empty, apart from each other, and none at
-// all.
+// Widths with and without whole vectors; segments below, at and above 128 rows, empty, with gaps between them, and no
+// segment at all.
 const ProductCase kProducts[] = {
     {"one expert", {1, 5, 1, 3, 7}, {0, 5}},
     {"an idle expert", {1, 12, 3, 16, 24}, {0, 4, 4, 0, 4, 7}},
@@ -63,7 +63,7 @@ Values segments_of(const ProductCase& c) {
   return segments;
 }
 
-// Rows [Q, width] that are NaN where no segment has them.
+// Rows [Q, width], NaN outside all segments.
 Operand rows_of(const ProductCase& c, DType dtype, std::int64_t width, unsigned seed) {
   const ExpertShape& s = c.shape;
   const auto x = random_operand(dtype, Shape{s.parts * s.part_rows, width}, seed);
@@ -109,8 +109,8 @@ struct ProductOperands {
   ExpertProductArgs args;
 };
 
-// A sum of products in any order errs by gamma of their number times the sum of their magnitudes; what was there is one
-// more term. A sum of no term is 0, or what was there.
+// A sum of products in any order errs by gamma of their number times the sum of their magnitudes; the old value is one
+// more term. A sum without terms is 0, or the old value.
 void check_expert_product(Ops& ops, const ProductCase& c, DType dtype, Kind kind, Write write) {
   SCOPED_TRACE(testing::Message() << c.name << ", kind " << static_cast<int>(kind)
                                   << (write == Write::accumulate ? ", added" : ""));
@@ -167,7 +167,7 @@ TEST_P(ExpertProducts, NeedNoAlignment) {
   EXPECT_EQ(c.values()[0], 0.0);
 }
 
-TEST_P(ExpertProducts, OfAWeightToWhichOthersWillBeAddedAreTheSame) {
+TEST_P(ExpertProducts, AreTheSameIfOthersWillBeAdded) {
   for (const auto* c : {&kProducts[5], &kProducts[11], &kProducts[14]}) {
     ProductOperands plain(*c, GetParam(), Kind::weight_gradient), followed(*c, GetParam(), Kind::weight_gradient);
     followed.args.additions = Additions::follow;

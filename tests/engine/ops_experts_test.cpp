@@ -1,4 +1,4 @@
-// Who goes to which experts, and the rows' way there and back, against oracles.
+// The choice of experts, and how rows get there and back, compared with oracles.
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -47,7 +47,7 @@ RoutingRule dropless(std::int64_t parts, std::int64_t part_rows, std::int64_t se
   return slots(parts, part_rows, 0, 0, seq_len, order, balance_choices);
 }
 
-// Small integers as logits have ties, and of 24 tokens by 4 of 8 experts some that overflow.
+// Logits that are small integers have ties. With 24 tokens choosing 4 of 8 experts some experts overflow.
 const RoutingCase kRoutings[] = {
     {"slots for all", {12, 4, 2}, slots(1, 48, 12, 12, 6, Order::by_token, 1)},
     {"slots that overflow", {24, 8, 2}, slots(2, 32, 4, 12, 12, Order::by_token, 2)},
@@ -109,8 +109,8 @@ double span_of(const Values& x) {
   return *most - *least;
 }
 
-// A probability errs by 8u for its exponential, by u of that one's argument, by gamma of the sum's terms and by the
-// division.
+// A probability errs by 8u for its exponential, by u of that function's argument, by gamma of the sum's terms and by
+// the division.
 double probability_error(double span, double terms) {
   return gamma(terms + 16.0) + 2.0 * kUnitF32 * span;
 }
@@ -128,7 +128,7 @@ void check_routing(Ops& ops, const RoutingCase& c, const Operand& logits) {
   const double of_gates = probability_error(span_of(x), static_cast<double>(c.shape.choices));
   expect_within(
       o.gates, want.gates, [&](std::size_t i) { return of_gates * want.gates[i]; }, "gates");
-  // Of probabilities, their sums over tokens and experts, of positive terms all, and two factors.
+  // A sum over probabilities and their sums over tokens and experts, all with positive terms, and two factors.
   const double of_balance =
       probability_error(span_of(x), static_cast<double>(2 * c.shape.experts + c.rule.seq_len + 4));
   expect_within(
@@ -147,8 +147,8 @@ TEST_F(Routing, ForwardEqualsTheOracle) {
   }
 }
 
-// As a recomputation does not.
-TEST_F(Routing, IsTheSameWhereNobodyAsksForBalanceLoadAndDrops) {
+// As in a recomputation, which does not need them.
+TEST_F(Routing, IsTheSameWithoutBalanceLoadAndDrops) {
   for (const auto& c : kRoutings) {
     SCOPED_TRACE(c.name);
     const auto logits = router_logits(c.shape, 2.0);
@@ -166,8 +166,8 @@ TEST_F(Routing, IsTheSameWhereNobodyAsksForBalanceLoadAndDrops) {
   }
 }
 
-// Every token chooses the same experts, so that one has them all and another nobody.
-TEST_F(Routing, AnExpertMayHaveEverybodyOrNobody) {
+// Every token chooses the same experts, so one expert gets them all and another none.
+TEST_F(Routing, AnExpertMayHaveAllTokensOrNone) {
   for (const auto& c : kRoutings) {
     SCOPED_TRACE(c.name);
     Values x(oracle::index(c.shape.tokens * c.shape.experts), 0.0);
@@ -189,7 +189,7 @@ TEST_F(Routing, EqualLogitsChooseTheFirstExperts) {
   EXPECT_EQ(o.gates.values(), Values(12, 0.25));
 }
 
-// A NaN shows in a gate, and no row is outside of what there is.
+// A NaN shows in a gate, and all rows are within bounds.
 TEST_F(Routing, ANanLogitGivesANanGate) {
   const RoutingCase c{"nan", {4, 6, 2}, dropless(2, 8, 4, Order::by_token, 1)};
   Values x = router_logits(c.shape, 0.5).values();
@@ -205,7 +205,7 @@ TEST_F(Routing, ANanLogitGivesANanGate) {
   EXPECT_TRUE(std::isnan(o.balance.values()[0]));
 }
 
-// Sums over choices of the gates' gradient, and over experts of what is expected of the balance.
+// Sums over choices of the gates' gradient, and over experts of the balance's expected values.
 TEST_F(Routing, BackwardEqualsTheOracle) {
   for (const auto& c : kRoutings) {
     for (const auto dtype : {DType::f32, DType::bf16}) {
@@ -228,7 +228,7 @@ TEST_F(Routing, BackwardEqualsTheOracle) {
         const auto want =
             oracle::route_backward(dgates.values(), x, gates.values(), routing.experts, c.shape, c.rule, scale);
         const double of_gates = gamma(static_cast<double>(c.shape.choices) + 4.0);
-        // The probability is there twice.
+        // The probability occurs twice.
         const double of_balance = 2.0 * probability_error(span_of(x), static_cast<double>(c.shape.experts) + 8.0);
         expect_within(
             dlogits, want.dlogits,
@@ -239,7 +239,7 @@ TEST_F(Routing, BackwardEqualsTheOracle) {
   }
 }
 
-// Rows that are used, and some that are not.
+// Rows of which some are used and some are not.
 struct Way {
   explicit Way(const RoutingCase& c)
       : shape(c.shape),
@@ -259,11 +259,11 @@ struct Way {
   Operand gates, rows, choices;
 };
 
-// Whole vectors of both types and not, and more than a block of CUDA threads takes at once.
+// Widths with and without whole vectors of both types, and one that exceeds what a block of CUDA threads takes at once.
 constexpr std::int64_t kWidths[] = {1, 7, 16, 520, 2051};
 const RoutingCase kWays[] = {kRoutings[2], kRoutings[6], kRoutings[9]};
 
-// A product with the gate, rounded in f32.
+// With a gate: one product, rounded in f32.
 TEST_P(ExpertRows, DispatchCopiesTheTokenOfEachRow) {
   for (const auto& c : kWays) {
     const Way way(c);
@@ -293,7 +293,7 @@ TEST_P(ExpertRows, DispatchCopiesTheTokenOfEachRow) {
   }
 }
 
-// A product and a sum for each choice, and what was there.
+// A product and a sum for each choice, and the old value.
 TEST_P(ExpertRows, CombineAddsTheRowsOfEachToken) {
   for (const auto& c : kWays) {
     const Way way(c);

@@ -1,4 +1,4 @@
-// Rounding to 8 bits with a scale, its scales, and products of what was rounded.
+// Rounding to 8 bits with a scale, the scales, and products of rounded values.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -33,7 +33,7 @@ struct State {
   Operand amax, scale, inverse;
 };
 
-// core_float8_test.cpp holds float8_code to its definition.
+// core_float8_test.cpp compares float8_code with its definition.
 std::vector<unsigned char> codes(DType dtype, const Values& values, double scale) {
   std::vector<unsigned char> out;
   for (const double x : values) {
@@ -51,7 +51,7 @@ double largest_magnitude(const Values& values) {
 
 constexpr DType kEightBits[] = {DType::e4m3, DType::e5m2};
 
-TEST_F(Float8Ops, DelayedScalesAreTheStatesAndAmaxGrows) {
+TEST_F(Float8Ops, DelayedScalesComeFromTheStateAndAmaxGrows) {
   for (const auto to : kEightBits) {
     for (const auto from : {DType::f32, DType::bf16}) {
       for (const Shape shape : {Shape{1, 1}, Shape{3, 7}, Shape{300, 129}}) {
@@ -65,20 +65,20 @@ TEST_F(Float8Ops, DelayedScalesAreTheStatesAndAmaxGrows) {
         EXPECT_EQ(state.amax.values()[0], std::max(0.25, largest_magnitude(x.values())));
         EXPECT_EQ(state.scale.values()[0], 96.0);
         const double before = state.amax.values()[0];
-        ops_->quantize(args);  // as a layer that is computed again
+        ops_->quantize(args);  // as for a recomputed layer
         EXPECT_EQ(state.amax.values()[0], before);
       }
     }
   }
 }
 
-TEST_F(Float8Ops, CurrentScalesAreOfTheTensorsTogether) {
+TEST_F(Float8Ops, CurrentScalesCoverAllTensors) {
   for (const auto to : kEightBits) {
     const auto small = random_operand(DType::bf16, Shape{5, 33}, 1);
     const Operand big(DType::bf16, Shape{2, 33}, Values(66, -7.0));
     const Operand of_small(to, Shape{5, 33});
     const Operand of_big(to, Shape{2, 33});
-    State state(1e6, 3.0);  // of no use
+    State state(1e6, 3.0);  // an old value that must not matter
     const QuantizeArgs::Rounded tensors[] = {{of_small.view(), small.view()}, {of_big.view(), big.view()}};
     ops_->quantize({.tensors = tensors, .state = state.view(), .scaling = spec::Fp8Scaling::current});
     const double scale = (to == DType::e4m3 ? 448.0 : 57344.0) / 7.0;
@@ -90,7 +90,7 @@ TEST_F(Float8Ops, CurrentScalesAreOfTheTensorsTogether) {
   }
 }
 
-// Columns of a wider matrix into columns of another one; what is beside them stays.
+// Columns of a wider matrix are rounded into columns of another one; memory beside them stays unchanged.
 TEST_F(Float8Ops, RowsMayLieApart) {
   const auto x = random_operand(DType::bf16, Shape{40, 24}, 3);
   const Operand out(DType::e4m3, Shape{40, 10});
@@ -110,8 +110,8 @@ TEST_F(Float8Ops, RowsMayLieApart) {
   EXPECT_EQ(state.amax.values()[0], most);
 }
 
-// A NaN is no magnitude and stays one; a tensor of zeros has no scale.
-TEST_F(Float8Ops, WhatIsNoNumberHasNoPartInTheScale) {
+// A NaN does not count as a magnitude and stays a NaN; a tensor of zeros has no scale.
+TEST_F(Float8Ops, NansDoNotAffectTheScale) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const Operand x(DType::f32, Shape{1, 4}, {nan, -2.0, 1.0, nan});
   const Operand out(DType::e5m2, Shape{1, 4});
@@ -128,7 +128,7 @@ TEST_F(Float8Ops, WhatIsNoNumberHasNoPartInTheScale) {
   EXPECT_EQ(out.bytes(), std::vector<unsigned char>(4, 0));
 }
 
-// A history of three steps, of two tensors, by hand: 448 over the largest amax of the last three steps.
+// A history of three steps for two tensors, computed by hand: 448 over the largest amax of the last three steps.
 TEST_F(Float8Ops, ScalesLookBackAsFarAsTheHistory) {
   const Operand amax(DType::f32, Shape{2});
   const Operand history(DType::f32, Shape{3, 2});
@@ -138,9 +138,9 @@ TEST_F(Float8Ops, ScalesLookBackAsFarAsTheHistory) {
     Values amax;
     Values scale;
   };
-  const std::vector<Step> steps{{{7.0, 0.0}, {64.0, 1.0}},      // nothing is known of the second
+  const std::vector<Step> steps{{{7.0, 0.0}, {64.0, 1.0}},      // nothing is known of the second yet
                                 {{3.5, 14.0}, {64.0, 32.0}},    // 7 is larger
-                                {{1.75, 28.0}, {64.0, 16.0}},   // and is still there
+                                {{1.75, 28.0}, {64.0, 16.0}},   // and is still in the history
                                 {{0.875, 0.5}, {128.0, 16.0}},  // 3.5 is the largest now
                                 {{0.0, 0.5}, {256.0, 16.0}},   {{0.0, 0.5}, {512.0, 896.0}},
                                 {{0.0, 0.5}, {1.0, 896.0}}};
@@ -166,11 +166,11 @@ struct Codes {
     std::mt19937 bits(seed);
     auto* const to = operand.view().as<unsigned char>();
     for (std::size_t i = 0; i < values.size(); ++i) {
-      // Of three binades: sums of numbers that differ by far more would be one number's.
+      // Within three binades: if numbers differed by far more, a sum would be the largest number alone.
       const auto& format = float8_format(dtype);
       const auto ones = static_cast<unsigned>(format.bias - 1) << format.mantissa_bits;
       const auto code = static_cast<unsigned char>((bits() & 0x80U) | (ones + bits() % (3U << format.mantissa_bits)));
-      to[i] = bits() % 7 == 0 ? static_cast<unsigned char>(bits() % 3) : code;  // and some zeros and subnormal numbers
+      to[i] = bits() % 7 == 0 ? static_cast<unsigned char>(bits() % 3) : code;  // also some zeros and subnormal numbers
       values[i] = static_cast<double>(float8_value(format, to[i]));
     }
   }
@@ -189,8 +189,8 @@ struct Float8Product {
   bool bias = false;
 };
 
-// By how much each result may err because its sums are cut: each product, and each sum of 32 of them that more are
-// added to, loses less than 2^-13 of the largest number that it is added with.
+// The possible error of each result because its sums are cut: each product, and each sum of 32 of them to which more
+// are added, loses less than 2^-13 of the largest number that it is added to.
 Values cut_errors(const Values& a, Transpose transpose_a, const Values& b, Transpose transpose_b,
                   const ProductSize& size) {
   const auto [m, n, k] = size;
@@ -210,8 +210,8 @@ Values cut_errors(const Values& a, Transpose transpose_a, const Values& b, Trans
   return out;
 }
 
-// As of other products (ops_matmul_test.cpp): the numbers of the codes are exact, and the scales are powers of two but
-// for one, whose product is rounded once more.
+// As for other products (ops_matmul_test.cpp): the numbers of the codes are exact, and all scales but one are powers of
+// two; the product of that one is rounded once more.
 void check_float8(Ops& ops, const Float8Product& p) {
   const auto [m, n, k] = p.size;
   SCOPED_TRACE(testing::Message() << m << "x" << n << "x" << k << ' ' << dtype_name(p.a) << ' ' << dtype_name(p.b)
@@ -276,7 +276,7 @@ TEST_F(Float8Ops, ProductsOfOddSizesEqualTheOracle) {
   check_float8(*ops_, {DType::e4m3, DType::e4m3, DType::bf16, {70, 1100, 5}, Transpose::no, Transpose::yes});
 }
 
-// Columns of a wider matrix, as the gradients of one of several layers of one input.
+// Columns of a wider matrix, as the gradients of one of several layers with the same input.
 TEST_F(Float8Ops, ProductsTakeRowsThatLieApart) {
   const Codes wide(DType::e5m2, Shape{32, 64}, 1);
   const Codes b(DType::e4m3, Shape{16, 48}, 2);
@@ -293,7 +293,7 @@ TEST_F(Float8Ops, ProductsTakeRowsThatLieApart) {
   const auto cut = cut_errors(own, Transpose::no, b.values, Transpose::no, size);
   expect_within(
       c, want.value, [&](std::size_t i) { return oracle::gamma(18) * want.magnitude[i] + cut[i]; }, "product");
-  // By the weights: the same rows, along the other side.
+  // The gradient of the weights: the same rows, along the other dim.
   const Codes x(DType::e4m3, Shape{32, 48}, 3);
   const Operand dw(DType::f32, Shape{16, 48});
   ops_->matmul({.a = a,

@@ -26,7 +26,7 @@ struct Product {
 };
 
 // A sum of k products in any order errs by at most gamma_k times the sum of their magnitudes (Higham, 3.5); adding the
-// old value or a bias is one more term. The result's own rounding is expect_within's.
+// old value or a bias is one more term. expect_within covers the result's own rounding.
 void check(Ops& ops, const Product& p) {
   const auto [m, n, k] = p.size;
   SCOPED_TRACE(testing::Message() << m << "x" << n << "x" << k << (p.transpose_a == Transpose::yes ? " T" : " N")
@@ -90,7 +90,7 @@ TEST_F(Matmul, RoundsBf16ResultsOnceAndAccumulatesInF32) {
   }
 }
 
-// Of the product alone: not of what it is added to. Whatever a library does with a factor it does for each
+// The factor applies only to the product, not to what it is added to. A library may handle a factor separately for each
 // transposition.
 TEST_F(Matmul, MultipliesTheProductByAFactor) {
   for (const auto& size : kSizes) {
@@ -114,9 +114,9 @@ TEST_F(Matmul, Bf16OperandsLargerThanOnePanel) {
   check(*ops_, {DType::bf16, DType::bf16, {5, 70, 40000}, Transpose::yes, Transpose::no});
 }
 
-// gelu and its slope change by at most 1.13 times what their argument does (the slope's own slope is below 1.2). z may
-// be rounded to its storage before; the tanh of a bf16 result may be the hardware's, of 2^-11 (PTX ISA,
-// tanh.approx.f32).
+// gelu and its slope change by at most 1.13 times as much as their argument (the slope's own slope is below 1.2). z may
+// first be rounded to its storage type; the tanh of a bf16 result may be the hardware's, with an error of 2^-11 (PTX
+// ISA, tanh.approx.f32).
 struct GeluError {
   DType dtype;
   double of_sum(double error) const { return 1.2 * error; }
@@ -189,7 +189,7 @@ void check_gelu_gradient(Ops& ops, DType dtype, ProductSize size) {
       "gradient");
 }
 
-// Rows of a multiple of eight elements, which a library's epilogue takes, and others.
+// Rows of a multiple of eight elements, which a library's epilogue supports, and others.
 TEST_F(Matmul, GeluAndItsGradientAreEpilogues) {
   for (const auto dtype : {DType::f32, DType::bf16}) {
     for (const ProductSize size : {ProductSize{5, 16, 33}, {33, 24, 7}, {3, 13, 9}, {7, 8, 1}, {1, 64, 130}}) {

@@ -1,4 +1,4 @@
-// The oracles themselves: their gradients equal finite differences of their forward functions.
+// Tests the oracles: their gradients equal finite differences of their forward functions.
 #include <gtest/gtest.h>
 
 #include "tests/engine/oracle/experts.h"
@@ -46,7 +46,7 @@ TEST(Oracle, AttentionGradientIsTheFiniteDifference) {
                   [&](const Values& x) { return dot(up, attention_forward(q, k, x, dims).context); });
 }
 
-// With a bias, and a score factor of its own; the bias is one for all sequences.
+// With a bias, and another score factor; all sequences share the bias.
 TEST(Oracle, GradientOfAttentionsBiasIsTheFiniteDifference) {
   const AttentionDims dims{
       .batch = 2, .seq_len = 5, .n_heads = 4, .n_kv_heads = 2, .head_dim = 3, .score_factor = 1.25F};
@@ -111,7 +111,7 @@ TEST(Oracle, CrossEntropyGradientIsTheFiniteDifference) {
   });
 }
 
-// Within a step no choice changes: the logits lie further apart.
+// The step changes no choice: the logits are further apart.
 TEST(Oracle, RouteGradientIsTheFiniteDifference) {
   const RouterShape s{6, 5, 3};
   const RoutingRule rule{.part_rows = 18, .seq_len = 3, .balance_choices = 2};

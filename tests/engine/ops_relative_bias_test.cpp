@@ -40,7 +40,7 @@ TEST_P(RelativeBias, IsItsBucketsRowOfTheTable) {
   }
 }
 
-// Sums of at most B*T terms, and of what is there.
+// Sums of at most B*T terms and the old value.
 TEST_P(RelativeBias, GradientIsTheSumOfItsDistances) {
   for (const auto& [batch, seq_len, heads, buckets] : kSizes) {
     for (const auto write : {Write::overwrite, Write::accumulate}) {

@@ -1,4 +1,4 @@
-// Operations on rows that lie within wider ones give what they give on dense rows, and write nothing beside them.
+// Operations on rows that lie within wider ones give the same results as on dense rows, and write nothing beside them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,8 +16,8 @@ using oracle::Operand;
 using oracle::random_operand;
 using oracle::Values;
 
-// So many elements before and behind a row: none of the vectors of a kernel fit, all do, or those of the first row
-// alone.
+// The number of elements before and behind a row: so that no vectors of a kernel fit, all of them, or only those of the
+// first row.
 struct Margins {
   std::int64_t before;
   std::int64_t behind;
@@ -49,7 +49,7 @@ class Apart {
     }
     expect_untouched(found, beside, what);
   }
-  // What the rows hold, dense.
+  // The contents of the rows, dense.
   Operand dense(const char* what) const {
     const Values found = wide_.values();
     std::vector<bool> beside(found.size(), true);
@@ -95,7 +95,7 @@ class RowsApart : public OpsTest {
   }
 };
 
-TEST_F(RowsApart, RopeTurnsThemAlone) {
+TEST_F(RowsApart, RopeChangesOnlyThem) {
   in_every_case([&](DType dtype, const Margins& margins) {
     for (const auto layout : {spec::RopeLayout::half, spec::RopeLayout::interleaved}) {
       for (const std::int64_t head_dim : {6, 16}) {
@@ -111,7 +111,7 @@ TEST_F(RowsApart, RopeTurnsThemAlone) {
   });
 }
 
-// The heads of each token are rows one behind the other, tokens lie apart; the gradient takes the place of dy.
+// The heads of each token are adjacent rows, but tokens are apart; the gradient overwrites dy.
 TEST_F(RowsApart, NormsOfHeadsReadThemAndTheirGradientTakesItsPlace) {
   constexpr std::int64_t n = 9, of_heads = 3;
   in_every_case([&](DType dtype, const Margins& margins) {
@@ -150,7 +150,7 @@ TEST_F(RowsApart, NormsOfHeadsReadThemAndTheirGradientTakesItsPlace) {
   });
 }
 
-// Wider rows than the registers of a block hold, which are read again from memory.
+// Rows too wide for the registers of a block, which are read again from memory.
 TEST_F(RowsApart, TheGradientOfAWideNormTakesThePlaceOfDy) {
   const Shape shape{2, 16 * 1024 + 24};
   const auto x = random_operand(DType::f32, shape, 1), dy = random_operand(DType::f32, shape, 2);
@@ -208,7 +208,7 @@ TEST_F(RowsApart, CrossEntropyReadsThemAndTheirGradientsTakeTheirPlace) {
   });
 }
 
-// What one of two ranks has of a row.
+// The part of a row that one of two ranks has.
 TEST_F(RowsApart, PartsOfACrossEntropyDoToo) {
   constexpr std::int64_t kTokens = 4, kVocabulary = 59;
   struct Results {
@@ -253,8 +253,8 @@ TEST_F(RowsApart, BiasGradientsSumThem) {
   });
 }
 
-// Sums of at most seq_len + head_dim products, in two orders, relative to the largest result; in bf16 what they are
-// made of is rounded at most four times before, and they once.
+// Sums of at most seq_len + head_dim products, in two orders, relative to the largest result; in bf16 their inputs are
+// rounded at most four times before, and the sums once.
 void expect_near(const Operand& found, const Operand& want, const AttentionDims& dims, const char* what) {
   const double sums = 2 * oracle::gamma(static_cast<double>(dims.seq_len + dims.head_dim));
   const Values x = found.values(), y = want.values();
@@ -264,7 +264,7 @@ void expect_near(const Operand& found, const Operand& want, const AttentionDims&
   for (std::size_t i = 0; i < y.size(); ++i) EXPECT_NEAR(x[i], y[i], most) << what << " at " << i;
 }
 
-// Each by a margin of its own, as query, key and value in one row have.
+// Each has its own margin, as query, key and value in one row have.
 TEST_F(RowsApart, AttentionReadsThemAndWritesTheirGradients) {
   const AttentionDims cases[] = {
       {.batch = 2, .seq_len = 7, .n_heads = 4, .n_kv_heads = 2, .head_dim = 5},
@@ -308,7 +308,7 @@ TEST_F(RowsApart, AttentionReadsThemAndWritesTheirGradients) {
   });
 }
 
-// Against the oracle: a library may take another kernel for another stride. The bounds are those of
+// Compared with the oracle, because a library may use another kernel for another stride. The bounds are those of
 // ops_matmul_test.cpp.
 struct ProductApart {
   DType operands;
@@ -363,9 +363,9 @@ TEST_F(RowsApart, ProductsReadAndWriteThem) {
   });
 }
 
-// The products of a vocabulary of 2051, large enough for the cuda backend to divide them (vector_parts.h): some rows of
-// each against sums in f64. Bounds as above, with one more rounding of what is added to.
-TEST_F(RowsApart, ProductsOfNoWholeVectorsAreWhole) {
+// The products for a vocabulary of 2051, large enough for the cuda backend to divide them (vector_parts.h): some rows
+// of each compared with sums in f64. Bounds as above, with one more rounding of the value that is added to.
+TEST_F(RowsApart, ProductsWithoutWholeVectorsAreComplete) {
   constexpr std::int64_t kTokens = 520, kVocabulary = 2051, kModel = 512;
   const Margins behind{0, 5};
   const auto x = random_operand(DType::bf16, {kTokens, kModel}, 1);
@@ -408,7 +408,7 @@ TEST_F(RowsApart, ProductsOfNoWholeVectorsAreWhole) {
   }
 }
 
-TEST_F(RowsApart, AreRefusedWhereAnOperationHasNoPlaceForThem) {
+TEST_F(RowsApart, AreRefusedByOperationsThatDoNotSupportThem) {
   const auto x = random_operand(DType::f32, {4, 8}, 1), table = random_operand(DType::f32, {2, 4}, 2);
   const Operand product(DType::f32, {4, 8}), preactivation(DType::f32, {4, 8}), weight(DType::f32, {8, 8});
   const Apart apart(x, kMargins[0]);
@@ -416,7 +416,7 @@ TEST_F(RowsApart, AreRefusedWhereAnOperationHasNoPlaceForThem) {
       ops_->matmul(
           {.a = x, .b = weight, .c = apart.rows(), .epilogue = Epilogue::gelu_tanh, .preactivation = preactivation}),
       LogicFault);
-  const RowsView heads = apart.rows().split(4);  // at two distances
+  const RowsView heads = apart.rows().split(4);  // at two different distances
   EXPECT_THROW(heads.columns(0, 2), LogicFault);
   EXPECT_THROW(heads.split(2), LogicFault);
   EXPECT_THROW(apart.rows().split(3), LogicFault);

@@ -1,4 +1,4 @@
-// Operations on rows and elements against their oracles.
+// Operations on rows and elements compared with their oracles.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -29,8 +29,8 @@ class Embedding : public OpsTest {};
 class CrossEntropy : public OpsTest {};
 class Readings : public OpsTest {};
 
-// Narrow and wide, whole vectors and not, and around the widths that a block of CUDA threads keeps in registers: 8192
-// and 16384 backward, 16384 of f32 and 32768 of bf16 forward.
+// Narrow and wide rows, with and without whole vectors, and widths around those that a block of CUDA threads keeps in
+// registers: 8192 and 16384 backward, 16384 of f32 and 32768 of bf16 forward.
 constexpr RowsShape kShapes[] = {{1, 1},    {3, 5},    {2, 16},   {33, 17},   {70, 768},  {5, 1027}, {6, 1600},
                                  {2, 4096}, {2, 8192}, {2, 8203}, {1, 16384}, {3, 16385}, {1, 32776}};
 constexpr double kEps = 1e-5;
@@ -43,7 +43,7 @@ struct NormCase {
 };
 
 // The mean errs by gamma_M of the mean magnitude; the squares' sum by gamma_M of itself and by twice the mean's error;
-// its root halves that; then four operations. Magnitudes use |x| + |mean| for |x - mean|.
+// its root halves that; then there are four operations. Magnitudes use |x| + |mean| for |x - mean|.
 void check_norm_forward(Ops& ops, const NormCase& c) {
   const auto [n, m] = c.shape;
   const bool centred = c.kind == spec::NormKind::layernorm;
@@ -68,7 +68,7 @@ void check_norm_forward(Ops& ops, const NormCase& c) {
   const double relative = 2.0 * gamma(static_cast<double>(m) + 8);
   const std::size_t width = oracle::index(m);
   const auto row_of = [&](std::size_t i) { return i / width; };
-  // A row of few elements may have a variance far below the squares of its values: errors grow by that ratio.
+  // The variance of a row of few elements may be far below the squares of its values: errors grow by that ratio.
   Values condition(oracle::index(n));
   for (std::size_t i = 0; i < xs.size(); ++i) {
     const double r = want.rstd[row_of(i)];
@@ -83,7 +83,7 @@ void check_norm_forward(Ops& ops, const NormCase& c) {
         return relative * (1.0 + condition[r]) * size + (centred ? kUnitF32 * std::abs(bs[i % width]) : 0.0);
       },
       "y");
-  // Apply with the statistics given: the same bits.
+  // Applying given statistics gives the same bits.
   const auto first = y.bytes();
   Operand again(c.dtype, Shape{n, m});
   NormForwardArgs apply = args;
@@ -92,7 +92,7 @@ void check_norm_forward(Ops& ops, const NormCase& c) {
   EXPECT_EQ(first, again.bytes());
 }
 
-// The norm of a sum is that of add(), whatever of it is given, to the bit.
+// The norm of a sum is that of add(), bit for bit, whichever parts are given.
 void check_norm_of_sum(Ops& ops, const NormCase& c) {
   const auto [n, m] = c.shape;
   const Shape shape{n, m};
@@ -182,14 +182,14 @@ void check_norm_backward(Ops& ops, const NormCase& c, Write write) {
                      .kind = c.kind,
                      .write_dx = write,
                      .write_parameters = write});
-  // Sums along a row (M) or down a column (N), and at most eight more operations, the rounded statistics among them.
+  // Sums along a row (M) or down a column (N), and at most eight more operations, including the rounded statistics.
   const auto bound = [&](const oracle::WithMagnitude& g, double terms) {
     return [&g, terms](std::size_t i) { return gamma(terms + 8) * g.magnitude[i]; };
   };
   expect_within(dx, want.dx.value, bound(want.dx, static_cast<double>(m)), "dx");
   expect_within(dweight, want.dweight.value, bound(want.dweight, static_cast<double>(n)), "dweight");
   if (centred) expect_within(dbias, want.dbias.value, bound(want.dbias, static_cast<double>(n)), "dbias");
-  // Of parameters that do not train nothing is computed, and the rest has the same bits.
+  // Gradients of parameters that do not train are not computed, and the others have the same bits.
   const auto alone = random_operand(c.dtype, Shape{n, m}, 4);
   ops.norm_backward({.dx_NM = alone,
                      .dy_NM = dy,
@@ -206,16 +206,16 @@ TEST_P(Rows, NormBackwardEqualsTheOracle) {
     for (const auto kind : {spec::NormKind::rmsnorm, spec::NormKind::layernorm}) {
       for (const auto write : {Write::overwrite, Write::accumulate}) {
         SCOPED_TRACE(testing::Message() << shape.rows << "x" << shape.width << " kind " << static_cast<int>(kind));
-        // A width of one has no variance: h is 0/0 in the limit, and its error unbounded.
+        // A width of one has no variance: h is 0/0 in the limit, and its error is unbounded.
         if (shape.width == 1 && kind == spec::NormKind::layernorm) continue;
-        if (write == Write::accumulate && shape.rows * shape.width > 1000) continue;  // added to alike
+        if (write == Write::accumulate && shape.rows * shape.width > 1000) continue;  // small shapes suffice
         check_norm_backward(*ops_, {GetParam(), GetParam(), shape, kind}, write);
       }
     }
   }
 }
 
-// More rows than a CUDA device has groups of them (engine/ops/workspace.h), of elements and of whole vectors.
+// More rows than a CUDA device has groups of them (engine/ops/workspace.h): elements and whole vectors.
 TEST_P(Rows, NormBackwardOfManyRowsEqualsTheOracle) {
   for (const std::int64_t width : {5, 8}) {
     check_norm_backward(*ops_, {GetParam(), GetParam(), {1030, width}, spec::NormKind::layernorm}, Write::accumulate);
@@ -247,8 +247,8 @@ TEST_P(Rows, RopeEqualsTheOracleForBothLayoutsAndDirections) {
 constexpr spec::Activation kActivations[] = {spec::Activation::gelu_tanh, spec::Activation::gelu,
                                              spec::Activation::relu, spec::Activation::swiglu, spec::Activation::geglu};
 
-// Error of the function and of its slope, from the stated errors of vector_math.h: sigmoid errs by 2^-21 of itself and
-// its argument (cubic in x) by 8u of itself; erf by 2^-22. Slopes add up at most three such terms times |x|.
+// The error of the function and of its slope, from the stated errors of vector_math.h: sigmoid errs by 2^-21 of itself,
+// and its argument (cubic in x) by 8u of itself; erf by 2^-22. Slopes add up at most three such terms times |x|.
 double activation_error(double x, double unit) {
   return (1.0 + std::abs(x) * (1.0 + x * x)) * 16.0 * unit;
 }
@@ -349,7 +349,7 @@ TEST_P(Rows, EmbeddingAddsTableAndPosition) {
   }
 }
 
-// A token's rows are summed one by one: gamma of their number.
+// A token's rows are added one by one: gamma of their number.
 TEST_P(Rows, EmbeddingBackwardSumsTheRowsOfEachToken) {
   const std::int64_t vocabulary = 11, width = 37, seq_len = 5, rows = 40;
   const auto tokens = random_ids(Shape{rows}, vocabulary, 3);
@@ -376,7 +376,7 @@ TEST_P(Rows, EmbeddingBackwardSumsTheRowsOfEachToken) {
   expect_within(dposition, position, bound, "dposition");
 }
 
-// At the call where tokens are read on the host; otherwise at the next value that reaches the host.
+// At the call if tokens are read on the host; otherwise at the next value that reaches the host.
 TEST_F(Embedding, ATokenOutsideTheVocabularyIsBadInput) {
   const Operand table(DType::f32, Shape{4, 8});
   const Operand x(DType::f32, Shape{2, 8});
@@ -396,7 +396,7 @@ TEST_F(Embedding, ATokenOutsideTheVocabularyIsBadInput) {
           ops_->read_f64(value);
         },
         BadInput);
-    // -1 says that there is no target.
+    // -1 means that there is no target.
     const Operand targets(DType::i32, Shape{2}, {3, outside < 0 ? outside - 1 : outside});
     const Operand logits(DType::f32, Shape{2, 4});
     const Operand losses(DType::f32, Shape{2});
@@ -407,7 +407,7 @@ TEST_F(Embedding, ATokenOutsideTheVocabularyIsBadInput) {
         },
         BadInput);
   }
-  // The error has been told; what follows is sound.
+  // After the error has been reported, later calls work.
   const Operand tokens(DType::i32, Shape{2}, {3, 0});
   ops_->embedding_forward({.x_NM = x, .tokens_N = tokens, .table_VM = table, .seq_len = 2});
   EXPECT_EQ(ops_->read_f64(value), 0.0);
@@ -434,7 +434,7 @@ TEST_P(Rows, CrossEntropyEqualsTheOracle) {
   }
 }
 
-// As above, and a division for the count. Whatever the logits of a row without a target are, nothing comes of them.
+// As above, with a division for the count. The logits of a row without a target do not matter, whatever they are.
 TEST_P(Rows, APositionWithoutATargetHasNeitherLossNorGradient) {
   for (const RowsShape shape : {RowsShape{4, 2}, {7, 17}, {5, 1024}, {6, 3001}}) {
     SCOPED_TRACE(shape.width);
@@ -492,7 +492,7 @@ TEST_F(CrossEntropy, ANanLogitGivesANanLoss) {
   }
 }
 
-// Operands that begin one element behind an aligned address, beside an aligned one.
+// Operands that begin one element behind an aligned address, together with an aligned one.
 TEST_P(Rows, ElementsNeedNoAlignment) {
   const std::int64_t n = 1003;
   const auto inner = [](const Operand& t) { return t.view().slice(1, Shape{n}); };

@@ -1,4 +1,4 @@
-// What is said of completions, from what ranks tell of the rows of their columns.
+// Scores of completions, from the statistics that ranks compute for their columns.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -51,7 +51,7 @@ bool is_greedy(const ScoredRows& all, std::int64_t row) {
 
 class Score : public OpsTest, public testing::WithParamInterface<DType> {
  protected:
-  // Adds what `ranks` ranks say of rows [first, first + count).
+  // Adds the scores of rows [first, first + count), computed by `ranks` ranks.
   void add_scores(const ScoredRows& all, std::int64_t first, std::int64_t count, std::int64_t ranks,
                   std::int64_t seq_len, TensorView scores) {
     const auto at = [&](std::int64_t row) { return all.targets.begin() + row; };
@@ -76,7 +76,7 @@ class Score : public OpsTest, public testing::WithParamInterface<DType> {
         {.scores_B3 = scores, .statistics_R4N = statistics, .targets_N = targets, .first = first, .seq_len = seq_len});
   }
 
-  // Of one sequence of one row.
+  // Scores of one sequence with one row.
   Values scores_of_row(const Values& logits, std::int64_t target, std::int64_t ranks = 1) {
     const Operand scores(DType::f64, Shape{1, kScores});
     add_scores({GetParam(), static_cast<std::int64_t>(logits.size()), logits, {static_cast<double>(target)}}, 0, 1,
@@ -87,8 +87,8 @@ class Score : public OpsTest, public testing::WithParamInterface<DType> {
 INSTANTIATE_TEST_SUITE_P(Storage, Score, testing::Values(DType::f32, DType::bf16),
                          [](const auto& name) { return std::string(dtype_name(name.param)); });
 
-// Of each row as ops_vocabulary_test.cpp: the bound of the fused operation and two roundings for each number that is
-// told. Sequences add those of their rows; their parts are f32 numbers of the size of the logits, 16.
+// For each row as in ops_vocabulary_test.cpp: the bound of the fused operation and two roundings for each exchanged
+// number. Sequences add those of their rows; their parts are f32 numbers of the size of the logits, 16.
 TEST_P(Score, AddsUpTheLikelihoodsOfEachSequence) {
   constexpr std::int64_t kBatch = 3, kLength = 5, kRows = kBatch * kLength;
   for (const std::int64_t width : {3, 17, 1024, 3001, 50257}) {
@@ -125,14 +125,14 @@ TEST_P(Score, AddsUpTheLikelihoodsOfEachSequence) {
       for (const std::size_t i : {1U, 2U, 4U, 5U, 6U, 7U, 8U}) EXPECT_EQ(got[i], want[i]) << i;
       EXPECT_EQ(want[4], 4.0);
       if (GetParam() == DType::f32) {
-        EXPECT_LE(want[2], 3.0);  // where no two logits are alike
+        EXPECT_LE(want[2], 3.0);  // no two logits are equal there
       }
     }
   }
 }
 
-// A model whose logits are all alike has chosen nothing.
-TEST_P(Score, ATieIsNoGreedyChoice) {
+// A model whose logits are all equal has not chosen.
+TEST_P(Score, ATieIsNotAGreedyChoice) {
   for (const std::int64_t ranks : {1, 2, 3}) {
     SCOPED_TRACE(ranks);
     EXPECT_EQ(scores_of_row({1.0, 3.0, 2.0, 0.0, -1.0, 2.5}, 1, ranks)[2], 0.0);
@@ -144,7 +144,7 @@ TEST_P(Score, ATieIsNoGreedyChoice) {
   }
 }
 
-TEST_P(Score, ALogitThatIsNoNumberMakesItsRowAMiss) {
+TEST_P(Score, ANanLogitMakesItsRowAMiss) {
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   for (const std::int64_t target : {0, 1, 2}) {
     const auto scores = scores_of_row({5.0, kNan, 1.0}, target);
@@ -154,7 +154,7 @@ TEST_P(Score, ALogitThatIsNoNumberMakesItsRowAMiss) {
   }
 }
 
-TEST_P(Score, OneTokenIsAWholeVocabulary) {
+TEST_P(Score, TheVocabularyMayHaveOneToken) {
   const auto scores = scores_of_row({-2.0}, 0);
   EXPECT_EQ(scores, (Values{0.0, 1.0, 0.0}));
 }

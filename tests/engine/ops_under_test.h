@@ -13,25 +13,26 @@
 
 namespace perfbench::engine {
 
-// Empty when the backend can run here.
+// Empty if the backend can run here.
 std::string why_no_ops();
 std::unique_ptr<Ops> make_ops_under_test();
-// Whether flash attention in bf16 multiplies probabilities, and gradients of scores, that are rounded to bf16, as
-// tensor cores take them.
+// Whether flash attention in bf16 multiplies rounded probabilities and gradients of scores, as tensor cores need them
+// in bf16.
 bool rounds_flash_weights();
-// Whether rows of 8-bit operands may have any number of elements, or multiples of 16 alone, as for cuBLASLt.
+// Whether rows of 8-bit operands may have any number of elements, or only multiples of 16, as for cuBLASLt.
 bool multiplies_odd_8_bit_rows();
 // Whether a product in bf16 may be rounded before a bias or the old result is added to it, as in cuBLASLt's kernels for
 // Hopper (seen in 13.1).
 bool rounds_before_adding();
-// Whether numbers that are added to sums of products of 8 bits keep 13 bits behind the largest of those added with
-// them, as in Hopper's tensor cores (seen: errors of 2^-14 of the magnitudes; DeepSeek-V3, arXiv:2412.19437, 3.3.2).
+// Whether a number added to a sum of 8-bit products keeps 13 bits relative to the largest of those added with it, as in
+// Hopper's tensor cores (seen: errors of 2^-14 of the magnitudes; DeepSeek-V3, arXiv:2412.19437, 3.3.2).
 bool cuts_8_bit_sums();
-// Whether a product has the same bits wherever its rows lie: a library may take another kernel for another distance.
+// Whether a product has the same bits whatever the distance of its rows: a library may use another kernel for another
+// distance.
 bool multiplies_rows_apart_alike();
-// Calls `f` in every circumstance that must not change a bit of a result, with words for it.
+// Calls `f` in every circumstance that must not change a bit of a result, with a description of it.
 void in_every_circumstance(const std::function<void(const std::string&)>& f);
-// The same for matrix products, which promise less (engine/ops/ops.h): calls with equal words have equal bits.
+// The same for matrix products, which promise less (engine/ops/ops.h): calls with equal descriptions have equal bits.
 void in_circumstances_of_products(const std::function<void(const std::string&)>& f);
 
 class OpsTest : public testing::Test {

@@ -18,7 +18,7 @@ struct Gpu {
   TensorView workspace{memory->at(0, kWorkspaceBytes), DType::f32, Shape{kWorkspaceBytes / size_bytes(DType::f32)}};
 };
 
-// Never destroyed: the runtime may be gone before static objects are.
+// Never destroyed: the runtime may be gone before static objects are destroyed.
 Gpu& gpu() {
   static Gpu& one = *new Gpu;
   return one;
@@ -32,7 +32,7 @@ std::string why_no_ops() {
 }
 
 std::unique_ptr<Ops> make_ops_under_test() {
-  // The own kernels: cuDNN's attention has its own tests, and NaN where scores are huge (seen in 9.14 on an H200).
+  // Our own kernels: cuDNN's attention has separate tests, and gives NaN for huge scores (seen in 9.14 on an H200).
   auto ops = cuda::make_cuda_ops(gpu().device, {.attention = spec::AttentionChoice::own});
   ops->use_workspace(gpu().workspace);
   return ops;

@@ -1,4 +1,4 @@
-// Operations of ranks that have a part of the vocabulary each: put together they are the operation on all of it.
+// Operations of ranks that each have a part of the vocabulary: together they give the operation on all of it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -111,7 +111,7 @@ TEST_P(Vocabulary, OneHotRowsHaveAOneInTheColumnOfTheirToken) {
   }
 }
 
-// What an embedding by products asks the lookup for: no rows of tokens, positions alone.
+// As an embedding by products uses the lookup: without rows of tokens, for positions only.
 TEST_P(Vocabulary, ATableWithoutRowsLeavesThePositions) {
   const std::int64_t width = 37, seq_len = 5, rows = 15;
   const auto position = random_operand(GetParam(), Shape{seq_len, width}, 2);
@@ -148,7 +148,7 @@ TEST_P(Vocabulary, ATableWithoutRowsLeavesThePositions) {
   EXPECT_EQ(dtable.values(), Values(oracle::index(width), 5.0));
 }
 
-// The fused operation's bound (ops_rows_test.cpp), two more roundings for each of a rank's three numbers, and
+// The bound of the fused operation (ops_rows_test.cpp), two more roundings for each of a rank's three numbers, and
 // gamma_ranks for their sums.
 TEST_P(Vocabulary, CrossEntropyOfPartsEqualsTheOracle) {
   constexpr std::int64_t kRanks = 3;
@@ -208,8 +208,8 @@ TEST_P(Vocabulary, CrossEntropyOfPartsEqualsTheOracle) {
   }
 }
 
-// Rows of equal logits tell the others the same, but for the target's; nothing is reported as outside the vocabulary.
-TEST_P(Vocabulary, ARowWithoutATargetTellsTheOthersOfItsLogits) {
+// Rows of equal logits give equal statistics, except for the target's; nothing is reported as outside the vocabulary.
+TEST_P(Vocabulary, ARowWithoutATargetGivesTheStatisticsOfItsLogits) {
   auto values = random_operand(GetParam(), Shape{1, 100}, 1, 10.0).values();
   values.insert(values.end(), values.begin(), values.begin() + 100);
   const Operand statistics(DType::f32, Shape{kCrossEntropyStatistics, 2}, Values(6, 7.0));
@@ -267,7 +267,7 @@ TEST_P(Vocabulary, ATokenOutsideTheWholeVocabularyIsBadInput) {
                LogicFault);
 }
 
-// In f32, in their order, rounded once: the bits are known.
+// In f32, in order, rounded once: so the bits are known.
 TEST_P(Vocabulary, SumsOfPartsAreRoundedOnce) {
   for (const std::int64_t n : {1, 7, 1003, 4096}) {
     const std::int64_t count = 5;

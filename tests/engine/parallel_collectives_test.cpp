@@ -69,7 +69,7 @@ TEST(SingleCollectives, CausesNoTraffic) {
   EXPECT_TRUE(collectives->traffic().empty());
 }
 
-// Oracle: walk a ring. Each of n ranks starts with one block of payload/n; in each of n-1 rounds it passes on one
+// Oracle: walks a ring. Each of n ranks starts with one block of payload/n; in each of n-1 rounds it passes on one
 // block.
 std::int64_t bytes_passed_on_by_a_ring(std::int64_t ranks, std::int64_t payload_bytes) {
   std::int64_t sent = 0;
@@ -102,8 +102,8 @@ TEST(DryCollectives, CountWhatARingWouldSend) {
   EXPECT_EQ(traffic[3].sent_bytes, 2 * bytes_passed_on_by_a_ring(32, 32 * 8));
 }
 
-// 3 nodes of 4 ranks: a fourth of what is inside a node crosses nodes.
-TEST(DryCollectives, CountWhatCrossesNodesApartAndAsLittleAsCanBe) {
+// 3 nodes of 4 ranks: a quarter of the bytes inside a node crosses nodes.
+TEST(DryCollectives, CountTrafficAcrossNodesSeparatelyAndMinimiseIt) {
   const auto collectives = dry_collectives_of({.ici = {.fsdp = 4}, .dcn = {.fsdp = 3}}, 7);
   collectives->all_gather("U/fsdp -> U", dry(1200), dry(100), Lane::background).wait();
   collectives->reduce_scatter("U -> U/fsdp", dry(100), dry(1200), Lane::background).wait();
@@ -122,13 +122,13 @@ TEST(DryCollectives, CountWhatCrossesNodesApartAndAsLittleAsCanBe) {
   EXPECT_EQ(sent("dcn_fsdp", "all_gather"), across);
   EXPECT_EQ(sent("fsdp", "reduce_scatter"), inside + bytes_passed_on_by_a_ring(4, 160));
   EXPECT_EQ(sent("dcn_fsdp", "reduce_scatter"), across);
-  // A quarter of 40 sums crosses nodes; one alone cannot be cut, and is summed over all ranks at once.
+  // A quarter of 40 sums crosses nodes; a single sum cannot be divided, and goes over all ranks at once.
   EXPECT_EQ(sent("dcn_fsdp", "all_reduce"), 2 * 2 * 40 / 3);
   EXPECT_EQ(sent("fsdp", "all_reduce"), 0);
   EXPECT_EQ(sent("fsdp+dcn_fsdp", "all_reduce"), 2 * 11 * 8 / 12);
 }
 
-TEST(DryCollectives, CountWhatAnExchangeSendsToOthers) {
+TEST(DryCollectives, CountTheBytesThatAnExchangeSends) {
   const auto collectives = dry_collectives_of(1, 4);
   collectives->all_to_all(Axis::fsdp, dry(40, DType::bf16), dry(40, DType::bf16), Lane::background).wait();
   ASSERT_EQ(collectives->traffic().size(), 1U);
@@ -170,7 +170,7 @@ TEST(Collectives, RefuseAChangeInTheWrongDirection) {
   EXPECT_THROW(collectives->reduce_scatter("U/fsdp -> U", dry(4), dry(16), Lane::background), LogicFault);
 }
 
-// Of few numbers, over both levels at once.
+// It is for few numbers, over both levels at once.
 TEST(DryCollectives, AMaximumIsCountedAsAnAllReduce) {
   const auto collectives = dry_collectives_of({.ici = {.fsdp = 4}, .dcn = {.fsdp = 3}}, 7);
   collectives->all_reduce_max(Axis::fsdp, dry(40), Lane::background).wait();
@@ -190,8 +190,8 @@ TEST(Collectives, SumOnlyTypesThatHoldASum) {
                LogicFault);
 }
 
-// A lane that works off one collective after another, 5 ns each across nodes and 7 ns inside one, by a clock that only
-// waiting turns.
+// A lane that runs one collective after another, 5 ns each across nodes and 7 ns inside one, on a clock that advances
+// only by waiting.
 class TimedLane final : public Collectives {
  public:
   explicit TimedLane(bool host_waits)
@@ -242,10 +242,10 @@ class TimedLane final : public Collectives {
   std::int64_t ends_ns_ = 0;
 };
 
-TEST(ExposedTime, IsOfEachLevelWhatTheHostWaits) {
+TEST(ExposedTime, IsTheHostsWaitOnEachLevel) {
   TimedLane collectives(true);
   auto gathered = collectives.all_gather("U/fsdp -> U", dry(24), dry(2), Lane::background);
-  collectives.now_ns += 3;  // computes
+  collectives.now_ns += 3;  // computation
   gathered.wait();
   EXPECT_EQ(collectives.exposed_ns("dcn_fsdp", "all_gather"), 2);
   EXPECT_EQ(collectives.exposed_ns("fsdp", "all_gather"), 7);
@@ -256,7 +256,7 @@ TEST(ExposedTime, IsOfEachLevelWhatTheHostWaits) {
   EXPECT_EQ(collectives.exposed_ns("dcn_fsdp", "reduce_scatter"), 0);
 }
 
-TEST(ExposedTime, OfACallInLineIsAllOfIt) {
+TEST(ExposedTime, IsTheWholeTimeOfACallInLine) {
   TimedLane collectives(true);
   collectives.all_reduce(Axis::fsdp, dry(24), Lane::in_line).wait();
   EXPECT_EQ(collectives.exposed_ns("fsdp", "reduce_scatter"), 7);
@@ -264,7 +264,7 @@ TEST(ExposedTime, OfACallInLineIsAllOfIt) {
   EXPECT_EQ(collectives.exposed_ns("fsdp", "all_gather"), 7);
 }
 
-TEST(ExposedTime, IsAddedUpAndTakenAlongWithTheTraffic) {
+TEST(ExposedTime, IsAddedUpAndResetWithTheTraffic) {
   TimedLane collectives(true);
   for (int i = 0; i < 2; ++i) collectives.all_gather("U/fsdp -> U", dry(24), dry(2), Lane::background).wait();
   EXPECT_EQ(collectives.exposed_ns("fsdp", "all_gather"), 14);
@@ -274,7 +274,7 @@ TEST(ExposedTime, IsAddedUpAndTakenAlongWithTheTraffic) {
   EXPECT_EQ(collectives.exposed_ns("fsdp", "all_gather"), 14);
 }
 
-TEST(ExposedTime, IsNoneWhereTheHostDoesNotWait) {
+TEST(ExposedTime, IsZeroIfTheHostDoesNotWait) {
   TimedLane collectives(false);
   collectives.all_gather("U/fsdp -> U", dry(24), dry(2), Lane::background).wait();
   collectives.all_reduce(Axis::fsdp, dry(24), Lane::in_line).wait();

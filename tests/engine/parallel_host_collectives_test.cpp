@@ -1,4 +1,4 @@
-// What is handed over to groups of ranks, in which order, and what becomes of it when something fails.
+// Submissions to groups of ranks: their contents, their order, and the handling of failures.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -96,7 +96,7 @@ TEST_F(HostCollectivesOverTwoLevels, SumAPartOfTheNodeAcrossNodes) {
   EXPECT_THAT(log_, ElementsAre("scatter 24/fsdp", "sum 12/dcn_fsdp", "gather 24/fsdp"));
 }
 
-TEST_F(HostCollectivesOverTwoLevels, SumOverAllRanksAtOnceWhatCannotBeCut) {
+TEST_F(HostCollectivesOverTwoLevels, SumIndivisibleBuffersOverAllRanksAtOnce) {
   collectives_->all_reduce(Axis::fsdp, floats(23), Lane::background).wait();
   EXPECT_THAT(log_, ElementsAre("sum 23/fsdp+dcn_fsdp"));
 }
@@ -113,7 +113,7 @@ TEST_F(HostCollectivesOverTwoLevels, HaveEndedWhenTheyAreDroppedUnwaited) {
   EXPECT_THAT(log_, ElementsAre("scatter 24/fsdp", "sum 12/dcn_fsdp", "gather 24/fsdp"));
 }
 
-// Ranks that are no longer in step communicate no more, and whoever waits learns why.
+// Ranks that are no longer in step stop communicating, and every waiting caller gets the reason.
 TEST_F(HostCollectivesOverTwoLevels, EndAtAFailingPart) {
   group("dcn_fsdp").failing = "sum";
   Pending failed = sum();
@@ -123,7 +123,7 @@ TEST_F(HostCollectivesOverTwoLevels, EndAtAFailingPart) {
   EXPECT_THAT(log_, ElementsAre("scatter 24/fsdp", "sum 12/dcn_fsdp"));
 }
 
-// With ranks of its own, by who calls, and before what waits in the background.
+// They use separate groups, run in the caller's thread, and come before work waiting in the background.
 TEST_F(HostCollectivesOverTwoLevels, InLineHaveEndedWhenTheyReturn) {
   std::promise<void> busy;
   thread_.submit([until = busy.get_future().share()] { until.wait(); });
@@ -169,7 +169,7 @@ TEST_F(HostCollectivesOverTwoLevels, AreTracedPartByPart) {
   EXPECT_EQ(ran, handed_over);
 }
 
-// Who is asked to send what to whom.
+// Notes the sender, the receiver and the size of each message.
 class NotingMessages : public Messages {
  public:
   std::unique_ptr<Pending::State> send(std::int64_t to, int tag, std::span<const std::byte> bytes) override {
@@ -191,7 +191,8 @@ class NotingMessages : public Messages {
 
 constexpr std::array<Declared, 1> kRing{{{Axis::pp, Lane::messages}}};
 
-// Two nodes of two stages with two ranks each: rank 2 is of the second stage of the first node, rank 4 of the third.
+// Two nodes of two stages with two ranks each: rank 2 is in the second stage of the first node, rank 4 in the third
+// stage.
 TEST(HostMessages, GoAroundTheAxisStagesOfANodeAfterEachOther) {
   NotingMessages messages;
   const auto collectives =
@@ -212,7 +213,7 @@ TEST(HostMessages, GoAroundTheAxisStagesOfANodeAfterEachOther) {
   EXPECT_THAT(sent, ElementsAre("dcn_pp send 12 12", "pp send 12 12", "pp receive 12 0", "dcn_pp receive 12 0"));
 }
 
-TEST(HostMessages, NeedANeighbourWhoWasDeclared) {
+TEST(HostMessages, NeedADeclaredAxis) {
   NotingMessages messages;
   std::array<float, 3> values{};
   const TensorView view{values.data(), DType::f32, Shape{3}};

@@ -7,7 +7,7 @@
 namespace perfbench::engine {
 namespace {
 
-// GoogleTest runs each case in a process of its own under ctest; the guard is for runs by hand.
+// Under ctest, GoogleTest runs each case in its own process; the guard is for runs by hand.
 class LaunchedRanks : public ::testing::Test {
  protected:
   void SetUp() override { clear(); }
@@ -41,7 +41,7 @@ TEST_F(LaunchedRanks, TakesSlurmsCountOnlyInsideAStep) {
   EXPECT_EQ(launched_ranks(), 16);
 }
 
-TEST_F(LaunchedRanks, IgnoresWhatIsNoPositiveNumber) {
+TEST_F(LaunchedRanks, IgnoresValuesThatAreNotPositiveNumbers) {
   for (const char* text : {"", "0", "-2", "many", "4x"}) {
     ::setenv("OMPI_COMM_WORLD_SIZE", text, 1);
     EXPECT_EQ(launched_ranks(), 1) << text;

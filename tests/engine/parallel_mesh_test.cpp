@@ -14,7 +14,7 @@ namespace {
 constexpr std::array<AxisSet, 8> kSets{Axis::pp, Axis::dp,  Axis::fsdp,           Axis::ep,
                                        Axis::tp, kDataAxes, {Axis::dp, Axis::tp}, {Axis::pp, Axis::ep, Axis::tp}};
 
-// A different size on each of the ten axes would need 10! ranks; these have every neighbour pair in it.
+// A different size on each of the ten axes would need 10! ranks; these sizes contain every pair of neighbours.
 spec::MeshSpec mixed() {
   spec::MeshSpec spec;
   spec.dcn = {.dp = 2, .fsdp = 3, .tp = 1, .ep = 1, .pp = 2};
@@ -52,8 +52,8 @@ TEST(Mesh, NumbersRanksAsTheSpecWritesThem) {
   EXPECT_EQ(rank, spec.devices());
 }
 
-// Over all ranks that differ along the axes alone, the index counts each number once.
-TEST(Mesh, AnIndexIsThatOfOneRankAlongTheAxes) {
+// Over all ranks that differ only along the axes, the index takes each number once.
+TEST(Mesh, AnIndexBelongsToOneRankAlongTheAxes) {
   const auto spec = mixed();
   for (const auto& axes : kSets) {
     AxisSet others{};
@@ -89,8 +89,8 @@ TEST(Mesh, AGroupHoldsTheRankAtItsIndexAndIsTheSameForItsMembers) {
   }
 }
 
-// What a collective of two parts relies on (collectives.h): the group across nodes holds consecutive indices, and the
-// group inside the node has the run of one's own at its index.
+// Collectives of two parts rely on this (collectives.h): the group across nodes holds consecutive indices, and the
+// group inside the node has this rank's run at its index.
 TEST(Mesh, NodesCountFastestInAnIndexOverBothLevels) {
   const auto spec = mixed();
   for (std::int64_t rank = 0; rank < spec.devices(); ++rank) {
@@ -139,7 +139,7 @@ TEST(Mesh, RefusesARankOutsideOfIt) {
 }
 
 // Ranks by the first rank of their node: two nodes of four.
-TEST(Misplaced, IsAMeshWhoseAxesInsideANodeHaveRanksOfSeveral) {
+TEST(Misplaced, AxesInsideANodeMustNotSpanNodes) {
   const Mesh two_by_four({.ici = {.fsdp = 4}, .dcn = {.fsdp = 2}}, 0);
   EXPECT_FALSE(misplaced(two_by_four, std::array<std::int64_t, 8>{0, 0, 0, 0, 4, 4, 4, 4}).has_value());
   EXPECT_FALSE(misplaced(two_by_four, std::array<std::int64_t, 8>{}).has_value()) << "all on one node";
@@ -151,8 +151,8 @@ TEST(Misplaced, IsAMeshWhoseAxesInsideANodeHaveRanksOfSeveral) {
   EXPECT_NE(too_wide->find("ranks 0 to 7 share a node, but rank 4"), std::string::npos);
 }
 
-// Along each axis the ring visits every rank that differs along it alone, and leaves a node only when it has been to
-// all of the node's.
+// Along each axis the ring visits every rank that differs only along it, and leaves a node only after all of the node's
+// ranks.
 TEST(Mesh, ARingVisitsTheRanksOfANodeAfterEachOther) {
   auto spec = mixed();
   spec.ici.pp = 2;

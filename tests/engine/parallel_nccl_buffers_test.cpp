@@ -1,5 +1,5 @@
-// What of NCCL's registered memory needs no GPU: who asks for it, what is recorded, and what is said where none can be
-// had.
+// The parts of NCCL's registered memory that need no GPU: how it is requested, what is recorded, and the message if it
+// is not available.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -35,7 +35,7 @@ TEST_F(NcclBuffersTest, AreRegisteredOnRequestAlone) {
   EXPECT_THROW(nccl_registration_wanted(), BadInput);
 }
 
-TEST_F(NcclBuffersTest, WithoutADeviceThereIsNoMemoryAndTheErrorSaysHowMuchWasAsked) {
+TEST_F(NcclBuffersTest, WithoutADeviceTheErrorNamesTheRequestedBytes) {
   if (find_cuda_devices().count > 0) GTEST_SKIP() << "there is a device";
   EXPECT_THAT([] { allocate_nccl_memory(4096); }, ThrowsMessage<OutOfMemory>(HasSubstr("4096 bytes")));
   EXPECT_EQ(allocate_nccl_memory(0).base, nullptr);

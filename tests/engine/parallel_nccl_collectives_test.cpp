@@ -1,5 +1,5 @@
-// Collectives between GPUs, as far as they hang or not: who makes ids, who asks what from which thread, how long is
-// waited for other ranks.
+// Collectives between GPUs, as far as it concerns hanging: which rank makes ids, which thread makes which calls, and
+// how long they wait for other ranks.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -54,7 +54,7 @@ class NcclCollectivesTest : public testing::Test {
   std::array<float, 4> values_{};
 };
 
-// The data axes of which fsdp alone has two ranks are the group of fsdp.
+// Only fsdp has two ranks among the data axes, so their group is that of fsdp.
 TEST_F(NcclCollectivesTest, UseTheIdThatTheFirstRankOfTheGroupMade) {
   make(0, {});
   EXPECT_EQ(calls({"ncclGetUniqueId"}).size(), 1U);
@@ -79,7 +79,7 @@ class NcclOverTwoLevels : public NcclCollectivesTest {
     collectives_ = make_nccl_collectives(mesh, kDeclared, *device_, *processes_, {.timeout = 1h, .period = 1h});
   }
   TensorView floats(std::int64_t elements) { return {values_.data(), DType::f32, Shape{elements}}; }
-  // "what elements/ranks" of each collective since the last question.
+  // "what elements/ranks" for each collective since the last call.
   std::vector<std::string> asked() {
     std::vector<std::string> out;
     for (const auto& call : calls({"ncclReduceScatter", "ncclAllReduce", "ncclAllGather"})) {
@@ -110,13 +110,13 @@ TEST_F(NcclOverTwoLevels, CollectOnOneAfterTheOther) {
   EXPECT_THAT(asked(), ElementsAre("ReduceScatter 12/2", "AllReduce 12/3", "AllGather 12/2"));
 }
 
-TEST_F(NcclOverTwoLevels, SumOverAllRanksAtOnceWhatCannotBeCut) {
+TEST_F(NcclOverTwoLevels, SumIndivisibleBuffersOverAllRanksAtOnce) {
   collectives_->all_reduce(Axis::fsdp, floats(23), Lane::background).wait();
   collectives_->all_reduce(Axis::fsdp, {values_.data(), DType::f64, Shape{2}}, Lane::background).wait();
   EXPECT_THAT(asked(), ElementsAre("AllReduce 23/6", "AllReduce 2/6"));
 }
 
-// With every rank, itself among them, in one group of calls: one after the other they would wait for each other.
+// With every rank, including itself, in one group of calls: one after the other they would wait for each other.
 TEST_F(NcclOverTwoLevels, ExchangeInOneGroupOfCalls) {
   std::array<float, 24> out{};
   const TensorView out_view{out.data(), DType::f32, Shape{24}};
@@ -165,7 +165,7 @@ TEST_F(NcclCollectivesTest, GiveMessagesOfEachDirectionAStreamAndACommunicator) 
     const auto collectives =
         make_nccl_collectives(Mesh({.ici = {.pp = stages}}, 1), kRing, *device_, *processes_, {.period = 1h});
     EXPECT_EQ(calls({"ncclCommInitRankConfig"}).size(), 4U);
-    EXPECT_EQ(calls({"ncclGetUniqueId"}).size(), 2U);  // of those that it sends by
+    EXPECT_EQ(calls({"ncclGetUniqueId"}).size(), 2U);  // for the two channels by which it sends
     const TensorView values{values_.data(), DType::f32, Shape{4}};
     for (const auto heading : {Heading::onward, Heading::back}) {
       collectives->send(Axis::pp, heading, values).wait();
@@ -176,7 +176,7 @@ TEST_F(NcclCollectivesTest, GiveMessagesOfEachDirectionAStreamAndACommunicator) 
       EXPECT_EQ(call.ranks, 2);
       bytes[call.stream].push_back(call.value);
     }
-    // Connected by a first message, before any of a step.
+    // Connected by a first message, before any message of a step.
     EXPECT_THAT(bytes, testing::Each(testing::Pair(testing::_, ElementsAre(1, 16))));
     for (const void* const own : {device_->compute(), device_->communication(), device_->copies()}) {
       EXPECT_FALSE(bytes.contains(own));
@@ -185,8 +185,8 @@ TEST_F(NcclCollectivesTest, GiveMessagesOfEachDirectionAStreamAndACommunicator) 
   }
 }
 
-// An error of the device is no end of the message.
-TEST_F(NcclCollectivesTest, SayWhatTheDeviceSaysOfAFirstMessage) {
+// An error of the device does not mean that the message has ended.
+TEST_F(NcclCollectivesTest, ReportTheDevicesErrorOfAFirstMessage) {
   constexpr std::array<Declared, 1> kRing{{{Axis::pp, Lane::messages}}};
   processes_.emplace(1, 2);
   fake_cuda::answers().kernels_fail = true;
@@ -209,7 +209,7 @@ TEST_F(NcclCollectivesTest, AreWatchedOnTheirOwnDevice) {
 
 TEST_F(NcclCollectivesTest, AskNcclFromOneThreadAtATime) {
   auto collectives = make();
-  fake_cuda::answers().events_end = false;  // so that each look of the watchdog is one question
+  fake_cuda::answers().events_end = false;  // so that each look of the watchdog is one query
   std::atomic<bool> looked = false;
   auto looks = std::async(std::launch::async, [&] {
     fake_cuda::wait_for_others("cudaEventQuery", 20);
@@ -219,7 +219,7 @@ TEST_F(NcclCollectivesTest, AskNcclFromOneThreadAtATime) {
   EXPECT_EQ(fake_cuda::overlapping_calls(), 0);
 }
 
-TEST_F(NcclCollectivesTest, WaitUntilTheyAreHandedOver) {
+TEST_F(NcclCollectivesTest, WaitUntilTheyAreSubmitted) {
   fake_cuda::answers().questions_in_progress = 5;
   auto collectives = make(0, {.timeout = 1h, .period = 1h});
   const auto questions = calls({"ncclCommGetAsyncError"}).size();
@@ -237,14 +237,14 @@ TEST_F(NcclCollectivesTest, GiveUpOnRanksThatDoNotJoin) {
   EXPECT_EQ(calls({"ncclCommAbort"}).size(), 1U);  // its threads wait for those ranks too
 }
 
-TEST_F(NcclCollectivesTest, GiveUpOnACallThatIsNotHandedOver) {
+TEST_F(NcclCollectivesTest, GiveUpOnACallThatIsNotSubmitted) {
   auto collectives = make(0, {.timeout = 0ms, .period = 1h});
   fake_cuda::answers().questions_in_progress = 1'000'000'000;
   EXPECT_THAT([&] { reduce(*collectives); },
               ThrowsMessage<EngineError>(HasSubstr("all_reduce over fsdp, 16 bytes, has not ended after")));
 }
 
-TEST_F(NcclCollectivesTest, PartWhenAllRanksDo) {
+TEST_F(NcclCollectivesTest, AreDestroyedOnAllRanksTogether) {
   auto collectives = make();
   std::vector<std::size_t> gone_when_meeting;
   processes_->on_gather = [&] { gone_when_meeting.push_back(calls({"ncclCommAbort"}).size()); };
@@ -253,7 +253,7 @@ TEST_F(NcclCollectivesTest, PartWhenAllRanksDo) {
   EXPECT_EQ(calls({"ncclCommAbort"}).size(), 1U);
 }
 
-TEST_F(NcclCollectivesTest, WaitForNobodyAfterAnError) {
+TEST_F(NcclCollectivesTest, DoNotWaitForOthersAfterAnError) {
   auto collectives = make();
   processes_->on_gather = [] { ADD_FAILURE() << "the other ranks do not come"; };
   try {
@@ -266,7 +266,7 @@ TEST_F(NcclCollectivesTest, WaitForNobodyAfterAnError) {
 
 using NcclCollectivesDeathTest = NcclCollectivesTest;
 
-TEST_F(NcclCollectivesDeathTest, ThatAreReplayedInARecordingAndDoNotEndEndAllRanks) {
+TEST_F(NcclCollectivesDeathTest, AHangingReplayEndsAllRanks) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(
       {
@@ -283,13 +283,13 @@ TEST_F(NcclCollectivesDeathTest, ThatAreReplayedInARecordingAndDoNotEndEndAllRan
       "rank 0: a replayed recording of collectives has not ended after");
 }
 
-TEST_F(NcclCollectivesTest, ThatAreRecordedAreNotAskedThemselves) {
+TEST_F(NcclCollectivesTest, RecordedOnesAreNotQueried) {
   auto collectives = make(0, {.timeout = 1h, .period = 1h});
   cuda::GraphRecorder recorder(device_->compute());
   recorder.begin();
   reduce(*collectives).wait();
   const auto recording = recorder.end(nullptr);
-  // One event orders the streams before it and one after it: neither waits for a look of the watchdog to go.
+  // One event orders the streams before a collective and one after it: destroying them does not wait for the watchdog.
   EXPECT_EQ(calls({"cudaEventDestroy"}).size(), 2U);
 }
 

@@ -1,4 +1,4 @@
-// Ranks that were shown one same GPU are told so before anything else fails.
+// Ranks that see the same GPU get this error before any other failure.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ class OwnGpus : public testing::Test {
     fake_cuda::begin();
     fake_cuda::answers().devices = 2;
   }
-  // This one's device has the given number, and so has the other one's if it is told to say the same.
+  // This rank's device has the given number; so has the other rank's, if it is set to answer the same.
   void require(int ordinal) {
     const CudaDevice device(ordinal);
     require_own_gpus(device, processes_);
@@ -36,12 +36,12 @@ TEST_F(OwnGpus, AreNamedAsTheDriverNamesThem) {
   EXPECT_EQ(CudaDevice(1).uuid(), "");
 }
 
-TEST_F(OwnGpus, ArePassed) {
+TEST_F(OwnGpus, AreAccepted) {
   EXPECT_NO_THROW(require(0));
 }
 
 // CUDA_VISIBLE_DEVICES=0 for all ranks: each sees one GPU, number 0.
-TEST_F(OwnGpus, ThatAreOneAreRefusedWithTheRanksAndTheGpu) {
+TEST_F(OwnGpus, ASharedGpuIsRefusedWithItsRanks) {
   processes_.others_say_the_same = true;
   const auto shared = [&] { require(1); };
   EXPECT_THAT(shared, Throws<EngineError>(Property(&EngineError::exit, EngineExit::infeasible)));
@@ -49,7 +49,7 @@ TEST_F(OwnGpus, ThatAreOneAreRefusedWithTheRanksAndTheGpu) {
                                                        HasSubstr("CUDA_VISIBLE_DEVICES"))));
 }
 
-TEST_F(OwnGpus, ThatTheDriverDoesNotTellApartArePassed) {
+TEST_F(OwnGpus, GpusThatTheDriverCannotDistinguishAreAccepted) {
   fake_cuda::answers().gpus_have_uuids = false;
   processes_.others_say_the_same = true;
   EXPECT_NO_THROW(require(0));

@@ -16,7 +16,7 @@ namespace {
 using namespace std::chrono_literals;
 using testing::HasSubstr;
 
-// A watchdog that looks as often as it can, and what it gave up with.
+// A watchdog that looks as often as it can, and the text with which it gave up.
 struct Watch {
   std::promise<std::string> why;
   std::atomic<bool> library_failed = false;
@@ -38,13 +38,13 @@ TEST(Watchdog, GivesUpOnAnOperationThatDoesNotEnd) {
   EXPECT_THAT(watch.why.get_future().get(), HasSubstr("all_gather over fsdp, 64 bytes, has not ended after"));
 }
 
-TEST(Watchdog, ReportsWhatTheLibrarySays) {
+TEST(Watchdog, ReportsAnErrorOfTheLibrary) {
   Watch watch(1h);
   watch.library_failed = true;
   EXPECT_EQ(watch.why.get_future().get(), "NCCL reports: remote process exited");
 }
 
-// What waits on one stream, and may, hides nothing that hangs on another.
+// An operation that may wait on one stream does not hide one that hangs on another.
 TEST(Watchdog, TimesEachQueueByItself) {
   struct Queue {
     std::promise<void> asked;
@@ -64,7 +64,7 @@ TEST(Watchdog, TimesEachQueueByItself) {
   for (auto& queue : queues) EXPECT_EQ(queue.asked.get_future().wait_for(60s), std::future_status::ready);
 }
 
-TEST(Watchdog, ForgetsWhatHasEndedAndNamesTheFirstThatHasNot) {
+TEST(Watchdog, ForgetsEndedOperationsAndNamesTheFirstUnfinishedOne) {
   std::promise<void> second_asked;
   std::atomic<bool> asked = false;
   {
@@ -76,13 +76,13 @@ TEST(Watchdog, ForgetsWhatHasEndedAndNamesTheFirstThatHasNot) {
                                 return false;
                               },
                           .name = "second"});
-    second_asked.get_future().wait();  // only the front of a queue is asked: the first one is gone
+    second_asked.get_future().wait();  // only the front of a queue is queried, so the first one is gone
     watch.library_failed = true;
     EXPECT_EQ(watch.why.get_future().get(), "NCCL reports: remote process exited");
   }
 }
 
-TEST(Watchdog, StopsWithoutAWordWhenAllIsWell) {
+TEST(Watchdog, StopsSilentlyIfAllIsWell) {
   Watch watch(1h);
   auto given_up = watch.why.get_future();
   std::promise<void> looked;

@@ -1,5 +1,5 @@
-// Random runs, for tests of what holds for every run: small models of every kind that the engine has, over meshes of
-// both levels, with every policy and precision. Sizes are odd on purpose: few of them divide over anything.
+// Random runs, for tests of properties that hold for every run: small models of every kind that the engine supports,
+// over meshes of both levels, with every policy and precision. Sizes are odd on purpose: few of them are divisible.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ class Draws {
  public:
   explicit Draws(std::uint64_t seed) : bits_(seed) {}
 
-  // Both ends included. By the remainder: a standard distribution is another one in every library.
+  // Both ends are included. Uses the remainder, because standard distributions differ between libraries.
   std::int64_t number(std::int64_t first, std::int64_t last) {
     return first + static_cast<std::int64_t>(bits_() % static_cast<std::uint64_t>(last - first + 1));
   }
@@ -42,7 +42,7 @@ class Draws {
   std::mt19937_64 bits_;
 };
 
-// The prime factors of `ranks`, dealt out to axes. Where there are experts, to theirs twice as often.
+// The prime factors of `ranks`, dealt out to axes. With experts, their axis gets them twice as often.
 inline spec::MeshSpec random_mesh(Draws& draws, std::int64_t ranks, bool has_experts) {
   using spec::MeshAxes;
   spec::MeshSpec mesh;
@@ -64,7 +64,7 @@ inline spec::ModelSpec random_model(Draws& draws, std::int64_t tp, std::int64_t 
   model.name = "random";
   model.layers = draws.number(1, 6);
   if (model.layers < chunks) model.layers = chunks + draws.number(0, 2);
-  model.d_model = draws.number(8, 40);  // norms of fewer elements are chaotic
+  model.d_model = draws.number(8, 40);  // norms over fewer elements are chaotic
   model.n_heads = tp * draws.number(1, 3);
   do {
     model.n_kv_heads = draws.number(1, model.n_heads);
@@ -88,7 +88,7 @@ inline spec::ModelSpec random_model(Draws& draws, std::int64_t tp, std::int64_t 
   return model;
 }
 
-// Capacities are in quarters: what is computed of them has no rounding.
+// Capacities are in quarters, so that computations with them have no rounding.
 inline spec::MoeSpec random_experts(Draws& draws, const spec::MeshSpec& mesh) {
   spec::MoeSpec moe;
   const std::int64_t ep = mesh.ep();
@@ -109,7 +109,7 @@ inline bool has_expert_buffer(const spec::RunSpec& run) {
   return moe.n_experts > 0 && spec::drops_none(moe) && run.mesh.ep() > 1;
 }
 
-// Of every name its place, or that of names that are not said.
+// A place for every name, or the default place for names that are left out.
 inline std::map<std::string, spec::SavePlace> random_places(Draws& draws) {
   std::map<std::string, spec::SavePlace> places;
   for (const auto& [name, text] : spec::EnumNames<spec::Saved>::kNames) {
@@ -120,7 +120,7 @@ inline std::map<std::string, spec::SavePlace> random_places(Draws& draws) {
   return places;
 }
 
-// As one buffer is placed.
+// Gives them the same place, as one buffer needs.
 inline void place_alike(std::map<std::string, spec::SavePlace>& places, const std::string& first,
                         std::initializer_list<const char*> others) {
   for (const auto* const other : others) {
@@ -155,7 +155,7 @@ inline spec::RunSpec any_run(Draws& draws, std::int64_t ranks, spec::Device devi
   }
   run.attention = draws.any<spec::AttentionKind>();
   const auto policies = spec::remat_policy_names();
-  // Custom plans are more than all others together.
+  // Half of the runs have custom plans.
   run.remat = draws.once_in(2)
                   ? spec::kCustomRemat
                   : policies[static_cast<std::size_t>(draws.number(0, static_cast<std::int64_t>(policies.size()) - 1))];
@@ -183,7 +183,8 @@ inline spec::RunSpec any_run(Draws& draws, std::int64_t ranks, spec::Device devi
   return run;
 }
 
-// Every fourth run trains adapters, of ranks below and above the model's widths. Half of them merge these to evaluate.
+// Every fourth run trains adapters, of ranks below and above the model's widths. Half of them merge these before the
+// evaluation.
 inline void adapt_some(std::uint64_t seed, spec::RunSpec& run) {
   if (seed % 4 != 1) return;
   Draws draws(seed + 1'000'000);
@@ -196,7 +197,7 @@ inline void adapt_some(std::uint64_t seed, spec::RunSpec& run) {
   run.evaluation.path = "made up";
 }
 
-// Every fifth run drops elements in one to three places.
+// Every fifth run has dropout in one to three places.
 inline void drop_some(std::uint64_t seed, spec::RunSpec& run) {
   if (seed % 5 != 3) return;
   if (seed % 3 != 0) run.dropout.input = 0.125;
@@ -204,7 +205,7 @@ inline void drop_some(std::uint64_t seed, spec::RunSpec& run) {
   if (seed % 2 == 0) run.dropout.layer_input = 0.0625;
 }
 
-// A run that can run, on so many ranks; the same one for the same seed.
+// A random run on `ranks` ranks that can run; the same one for the same seed.
 inline spec::RunSpec random_run(std::uint64_t seed, std::int64_t ranks, spec::Device device) {
   Draws draws(seed);
   for (;;) {

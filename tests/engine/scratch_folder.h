@@ -1,4 +1,4 @@
-// A folder for one test, gone with it. Tests run beside each other.
+// A folder for one test, removed with it. Tests run in parallel.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Hand-made records of CUPTI, and the events they become.
+// Hand-made records of CUPTI, and the events that they become.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -38,7 +38,7 @@ class CuptiRecordsTest : public testing::Test {
     e.correlationId = id;
     add(e);
   }
-  // At a time that nothing else happens at, unless it is given.
+  // By default at a time at which nothing else happens.
   std::uint64_t begin_span(const TraceSpan& span, std::string_view phase, std::int64_t at_ns = -1) {
     return records_.begin_span(span, phase, at_ns);
   }
@@ -94,9 +94,9 @@ TEST_F(CuptiRecordsTest, AKernelIsNamedByTheOperationThatSubmittedIt) {
 
 TEST_F(CuptiRecordsTest, AKernelOfNoSpanKeepsItsOwnName) {
   kernel("sm90_xmma_gemm", 1, 2, 7, 5);
-  submitted_by(99, 5);  // an id that nobody gave
+  submitted_by(99, 5);  // an unknown id
   kernel("other", 3, 4, 7, 6);
-  submitted_by(0, 6, CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM1);  // another tool's
+  submitted_by(0, 6, CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM1);  // from another tool
   const auto events = records_.take(0, 0);
   ASSERT_EQ(events.size(), 2U);
   EXPECT_EQ(events[0].name, "");
@@ -155,7 +155,7 @@ TEST_F(CuptiRecordsTest, OnlyCallsThatStartedSomethingAreKept) {
 }
 
 // As cuBLASLt and cuDNN do.
-TEST_F(CuptiRecordsTest, WhatALibraryLaunchesByTheDriverIsNamedAsWell) {
+TEST_F(CuptiRecordsTest, LaunchesOfALibraryThroughTheDriverAreNamedAsWell) {
   const auto span = begin_span({.kind = TraceKind::op, .name = "matmul"}, "forward");
   submitted_by(span, 3);
   call(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx, 40, 45, 3, CUPTI_ACTIVITY_KIND_DRIVER);
@@ -168,7 +168,7 @@ TEST_F(CuptiRecordsTest, WhatALibraryLaunchesByTheDriverIsNamedAsWell) {
   EXPECT_EQ(events[1].name, "matmul");
 }
 
-TEST_F(CuptiRecordsTest, ACallOfTheDriverWithinOneOfTheRuntimeIsNotASecondOne) {
+TEST_F(CuptiRecordsTest, ADriverCallWithinARuntimeCallIsNotCountedTwice) {
   call(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, 41, 44, 1, CUPTI_ACTIVITY_KIND_DRIVER);
   call(CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000, 40, 45, 1);
   call(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, 41, 44, 1, CUPTI_ACTIVITY_KIND_DRIVER);
@@ -178,8 +178,8 @@ TEST_F(CuptiRecordsTest, ACallOfTheDriverWithinOneOfTheRuntimeIsNotASecondOne) {
   EXPECT_EQ(events[0].name, "cudaLaunchKernel_v7000");
 }
 
-// NCCL launches what was handed over to it on a thread of its own, which has no external id.
-TEST_F(CuptiRecordsTest, WhatAnotherThreadLaunchesIsTheCollectiveThatIsBeingHandedOver) {
+// NCCL launches submitted work on a separate thread, which has no external id.
+TEST_F(CuptiRecordsTest, ALaunchOfAnotherThreadBelongsToTheCollectiveBeingSubmitted) {
   const auto launch = [&](std::uint64_t at, std::uint32_t id) {
     call(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx, at, at + 5, id, CUPTI_ACTIVITY_KIND_DRIVER);
     kernel("ncclDevKernel", 1000 + at, 1001 + at, 13, id);
@@ -204,8 +204,8 @@ TEST_F(CuptiRecordsTest, WhatAnotherThreadLaunchesIsTheCollectiveThatIsBeingHand
   EXPECT_THAT(names, ElementsAre("", "all_gather", "", "reduce_scatter", "", ""));
 }
 
-// A graph is recorded: nodes 11 and 12 within spans, 13 beside them. Made executable, it holds copies of them.
-TEST_F(CuptiRecordsTest, WhatAGraphReplaysIsNamedByTheOperationThatRecordedIt) {
+// A graph is recorded: nodes 11 and 12 within spans, 13 outside. Its executable graph holds copies of them.
+TEST_F(CuptiRecordsTest, ReplayedWorkIsNamedByTheOperationThatRecordedIt) {
   begin_span({.kind = TraceKind::op, .name = "sum_of_squares"}, "optimizer");
   records_.add_node(11);
   end_span();
@@ -216,7 +216,7 @@ TEST_F(CuptiRecordsTest, WhatAGraphReplaysIsNamedByTheOperationThatRecordedIt) {
   records_.add_node_copy(101, 11);
   records_.add_node_copy(102, 12);
   records_.add_node_copy(103, 13);
-  records_.take(0, 0);  // names last longer than the step in which they were learnt
+  records_.take(0, 0);  // names persist beyond the step in which they were learnt
   for (std::int64_t step = 1; step < 3; ++step) {
     call(CUPTI_RUNTIME_TRACE_CBID_cudaGraphLaunch_v10000, 1, 5, 900);
     kernel("k1", 10, 20, 7, 900, 101);
@@ -244,7 +244,7 @@ TEST_F(CuptiRecordsTest, WhatAGraphReplaysIsNamedByTheOperationThatRecordedIt) {
   }
 }
 
-TEST_F(CuptiRecordsTest, TheSpanAroundAGraphsLaunchDoesNotNameWhatItReplays) {
+TEST_F(CuptiRecordsTest, TheSpanAroundAGraphLaunchDoesNotNameReplayedWork) {
   const auto span = begin_span({.kind = TraceKind::op, .name = "matmul"}, "forward");
   submitted_by(span, 900);
   kernel("k", 1, 2, 7, 900, 55);
@@ -306,7 +306,7 @@ TEST_F(CuptiRecordsTest, AStepBeginsAnew) {
   kernel("k", 1, 2, 7, 1);
   submitted_by(span, 1);
   EXPECT_EQ(records_.take(0, 0).size(), 1U);
-  kernel("k", 3, 4, 7, 1);  // the same correlation, of another step
+  kernel("k", 3, 4, 7, 1);  // the same correlation, in another step
   const auto events = records_.take(0, 1);
   ASSERT_EQ(events.size(), 1U);
   EXPECT_EQ(events[0].name, "");

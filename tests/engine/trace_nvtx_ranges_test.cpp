@@ -1,4 +1,4 @@
-// Ranges as a tool sees them: this test is one, linked in the way that NVTX has for it.
+// Ranges as a tool sees them: this test acts as a tool, linked in the way that NVTX provides for it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nvtx3/nvToolsExt.h>
@@ -15,7 +15,7 @@ namespace {
 using spec::TraceKind;
 using testing::ElementsAre;
 
-// What arrived. Ranges of other domains than the engine's would show by their names.
+// The ranges that arrived. Those of other domains than the engine's would be recognised by their names.
 struct Tool {
   std::vector<std::string> log;
   std::map<std::uint32_t, std::string> categories;
@@ -63,7 +63,7 @@ int NVTX_API attach(NvtxGetExportTableFunc_t get) {
 
 class NvtxRangesTest : public testing::Test {
  protected:
-  // NVTX asks it with the first range of the process.
+  // NVTX calls it with the first range of the process.
   static void SetUpTestSuite() { InitializeInjectionNvtx2_fnptr = attach; }
   void SetUp() override { tool.log.clear(); }
 };
@@ -77,7 +77,7 @@ TEST_F(NvtxRangesTest, CarryTheSpansNamesKindsAndBytes) {
   EXPECT_THAT(tool.log, ElementsAre("domain perfbench", "push range layers.3", "push copy copy 4096", "pop", "pop"));
 }
 
-TEST_F(NvtxRangesTest, HandTheSpansOn) {
+TEST_F(NvtxRangesTest, PassTheSpansOn) {
   TraceRecorder recorder({4, 4});
   const auto ranges = make_nvtx_ranges(&recorder);
   ranges->begin(TraceLane::schedule, {.kind = TraceKind::op, .name = "matmul"}, 10);
@@ -101,7 +101,7 @@ TEST_F(NvtxRangesTest, ANameTooLongForARangeIsCut) {
   EXPECT_THAT(tool.log, ElementsAre("push range " + std::string(127, 'n'), "pop"));
 }
 
-TEST_F(NvtxRangesTest, AreWantedInTimedStepsByTheEnvironmentAlone) {
+TEST_F(NvtxRangesTest, AreMadeInTimedStepsOnlyOnRequest) {
   ::unsetenv("PERFBENCH_NVTX");
   EXPECT_FALSE(nvtx_wanted_in_timed_steps());
   ::setenv("PERFBENCH_NVTX", "0", 1);

@@ -1,4 +1,4 @@
-// What a recorder keeps, and that the clock's phases and the collectives' own thread come out as spans.
+// A recorder keeps the right spans, and the clock's phases and the collectives' thread produce spans.
 #include "engine/trace/trace_recorder.h"
 
 #include <gmock/gmock.h>
@@ -41,7 +41,7 @@ TEST(TraceRecorder, KeepsNestedSpansInTheOrderOfTheirBeginning) {
   EXPECT_EQ(recorder.buffers(), 1);
 }
 
-TEST(TraceRecorder, CountsWhatFindsNoRoomAndKeepsTheRest) {
+TEST(TraceRecorder, CountsSpansWithoutRoomAndKeepsTheRest) {
   TraceRecorder recorder({1, 0});
   recorder.begin(kSchedule, {.name = "outer"}, 1);
   recorder.begin(kSchedule, {.name = "lost"}, 2);
@@ -83,7 +83,7 @@ std::int64_t read_made_up() {
   return made_up_now += 10;
 }
 
-TEST(PhaseClockTrace, ThePhasesOfATraceAreThoseOfTheClock) {
+TEST(PhaseClockTrace, ATraceHasThePhasesOfTheClock) {
   made_up_now = 0;
   PhaseClock clock(read_made_up);
   TraceRecorder recorder({16, 0});
@@ -106,7 +106,7 @@ TEST(PhaseClockTrace, ThePhasesOfATraceAreThoseOfTheClock) {
   EXPECT_EQ(length(0) - length(1), clock.phase_ns(Phase::other));
 }
 
-// The other ranks of a group, as far as a trace is concerned: they add nothing.
+// The other ranks of a group, as far as a trace is concerned: they contribute nothing.
 class LonelyGroup : public RankGroup {
  public:
   void all_gather(std::span<std::byte>, std::span<const std::byte>) override {}
@@ -135,7 +135,7 @@ TEST(CollectivesTrace, ACollectiveHasItsOwnSpanOnTheLaneOfTheThreadThatRunsIt) {
   collectives->set_trace(&recorder);
   Pending gathered = collectives->all_gather("U/fsdp -> U", full_view, shard_view, Lane::background);
   Pending reduced = collectives->reduce_scatter("U -> U/fsdp", shard_view, full_view, Lane::background);
-  collectives->all_reduce(Axis::dp, full_view, Lane::background).wait();  // one rank: nothing is handed over
+  collectives->all_reduce(Axis::dp, full_view, Lane::background).wait();  // one rank: nothing is submitted
   gathered.wait();
   reduced.wait();
   const auto events = recorder.take(0, 0);

@@ -1,4 +1,4 @@
-// Traced steps: they compute what untraced ones do, and every part of them is in the file.
+// Traced steps compute the same as untraced ones, and every part of them is in the file.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -39,7 +39,7 @@ struct Trace {
   spec::TraceEnd end;
 };
 
-// Further steps, after the timed ones.
+// Takes further steps after the timed ones.
 std::string trace_to(const fs::path& file, TrainingRun& training, const spec::RunSpec& run, std::int64_t steps,
                      DeviceTracer* device = nullptr) {
   StepTracer tracer(training.context(), training.trainer(), run, device);
@@ -78,12 +78,12 @@ TEST_F(TracedStepsTest, ChangeNoBitOfTheTraining) {
     TrainingRun plain(run);
     TrainingRun traced(run);
     for (std::int64_t i = 0; i < run.steps; ++i) EXPECT_EQ(plain.step().loss, traced.step().loss);
-    // Where steps are replayed recordings, one more is taken before the traced ones (traced_steps.cpp).
+    // If steps are replayed recordings, one more step is taken before the traced ones (traced_steps.cpp).
     if (plain.context().ops.records()) plain.trainer().step(run.steps);
     plain.trainer().step(run.steps);
     plain.trainer().step(run.steps + 1);
     ASSERT_EQ(trace(traced, run, 2), "");
-    // Weights, moments and gradients of the traced steps all go into the loss and the gradients of the next.
+    // The loss and the gradients of the next step depend on all weights, moments and gradients of the traced steps.
     const auto a = plain.trainer().step(run.steps + 2);
     const auto b = traced.trainer().step(run.steps + 2);
     EXPECT_EQ(a.loss, b.loss);
@@ -95,7 +95,7 @@ TEST_F(TracedStepsTest, ChangeNoBitOfTheTraining) {
 
 TEST_F(TracedStepsTest, HoldExactlyTheSpansThatTheDryWalkCounts) {
   auto run = llama_tiny();
-  run.attention = spec::AttentionKind::dot_product;  // in bf16 with shared keys it has steps of its own on a GPU
+  run.attention = spec::AttentionKind::dot_product;  // in bf16 with shared keys it has additional steps on a GPU
   run.precision = spec::Precision::bf16;
   run.grad_accum = 2;
   run.loss_chunk_tokens = 24;
@@ -146,14 +146,14 @@ TEST_F(TracedStepsTest, NestEveryOperationInThePhasesAndLayersOfOneStep) {
   EXPECT_THAT(phases, IsSupersetOf({"data", "forward", "backward", "optimizer"}));
   EXPECT_THAT(below_layer, IsSupersetOf({"matmul", "attention_forward", "attention_backward", "norm_forward",
                                          "norm_backward", "rope", "activation_forward"}));
-  // Of all units at once.
+  // One for all units together.
   EXPECT_EQ(updates["sum_of_squares"], 1);
   EXPECT_EQ(updates["adamw"], 1);
   EXPECT_THAT(recomputed, IsSupersetOf({"matmul", "attention_forward", "norm_forward"}));
   EXPECT_EQ(recomputed.count("attention_backward"), 0U);
 }
 
-TEST_F(TracedStepsTest, OfAWindowAreMarkedAndChangeNoBit) {
+TEST_F(TracedStepsTest, StepsOfAWindowAreMarkedAndChangeNoBit) {
   for (auto run : {gpt_tiny(), llama_tiny()}) {
     run.steps = 7;
     TrainingRun plain(run);
@@ -198,7 +198,7 @@ TEST_F(TracedStepsTest, AFullDiskEndsTheTraceAndNotTheTraining) {
   EXPECT_THAT(trace_to("/nowhere/t.jsonl", training, run, 1), HasSubstr("/nowhere/t.jsonl"));
 }
 
-// A device that does one piece of work for each span it is told.
+// A device that does one piece of work for each span that it is told of.
 class FakeDevice : public DeviceTracer {
  public:
   std::vector<std::string> told;
@@ -233,7 +233,7 @@ class FakeDevice : public DeviceTracer {
   int open_ = 0;
 };
 
-TEST_F(TracedStepsTest, WhatADeviceDidStandsBesideTheSpansThatSubmittedIt) {
+TEST_F(TracedStepsTest, DeviceWorkIsBesideTheSpansThatSubmittedIt) {
   auto run = llama_tiny();
   run.device_graphs = false;  // a replayed recording submits its operations as one
   TrainingRun training(run);
@@ -265,7 +265,7 @@ TEST_F(TracedStepsTest, WhatADeviceDidStandsBesideTheSpansThatSubmittedIt) {
   }
 }
 
-TEST_F(TracedStepsTest, WatchedStepsAlternateWithThoseThatNobodyWatches) {
+TEST_F(TracedStepsTest, WatchedAndUnwatchedStepsAlternate) {
   auto run = llama_tiny();
   TrainingRun training(run);
   FakeDevice device;
@@ -316,7 +316,7 @@ class NotingOps : public cpu::CpuOps {
   Log& log_;
 };
 
-// One rank's, which note when they go.
+// Collectives of one rank, which note their destruction.
 class NotingCollectives final : public SilentCollectives {
  public:
   explicit NotingCollectives(Log& log) : SilentCollectives(Mesh(spec::MeshSpec{}, 0), {}), log_(log) {}
@@ -372,7 +372,7 @@ class RecordedStepsTest : public TracedStepsTest {
     std::optional<Assembly> assembly;
   };
 
-  // Two timed steps, then two traced ones.
+  // Takes two timed steps, then two traced ones.
   Log log_of(bool device_graphs, bool learns) {
     Training training(device_graphs);
     training.trainer().step(0);
@@ -392,14 +392,14 @@ TEST_F(RecordedStepsTest, AreReplayedAfterTheirNamesWereLearntFromANewRecording)
   EXPECT_FALSE(read().end.executed_singly);
 }
 
-TEST_F(RecordedStepsTest, AreExecutedSinglyWhereNothingLearnsTheNamesAndSaySo) {
+TEST_F(RecordedStepsTest, AreExecutedSinglyAndMarkedIfNamesCannotBeLearnt) {
   EXPECT_THAT(log_of(true, false),
               ElementsAre("begin naming", "replay", "begin step", "end step", "begin step", "end step"));
   EXPECT_TRUE(read().end.executed_singly);
 }
 
-// Steps 0 to 7 with a window of two from step 4 on: those around it replay what was recorded without the tracer.
-TEST_F(RecordedStepsTest, OfAWindowReplayTheirOwnRecording) {
+// Steps 0 to 7 with a window of two from step 4 on: those around it replay recordings made without the tracer.
+TEST_F(RecordedStepsTest, StepsOfAWindowReplayTheirOwnRecording) {
   for (const bool learns : {true, false}) {
     Training training(true);
     training.run.steps = 8;
@@ -424,8 +424,8 @@ TEST_F(RecordedStepsTest, OfAWindowReplayTheirOwnRecording) {
   }
 }
 
-// What is recorded under a device's tracer may be slower ever after: nobody's steps are the measure of the others.
-TEST_F(RecordedStepsTest, ThatNobodyTracesReplayWhatWasRecordedWithoutTheTracer) {
+// A recording made under a device's tracer may stay slower: unwatched steps are the baseline for the others.
+TEST_F(RecordedStepsTest, UntracedStepsReplayARecordingMadeWithoutTheTracer) {
   Training training(true);
   NotingDevice device(training.log, true);
   std::int64_t reported = 0;
@@ -443,14 +443,14 @@ TEST_F(RecordedStepsTest, ThatNobodyTracesReplayWhatWasRecordedWithoutTheTracer)
       EXPECT_EQ(entry, traced ? "replay traced" : "replay");
     }
   }
-  // Two rounds that are not reported and two that are, of nobody's step, one with spans and one with the tracer.
+  // Two unreported rounds and two reported ones, each with an unwatched step, one with spans and one with the tracer.
   EXPECT_THAT(steps, UnorderedElementsAre(Pair("replay", 8), Pair("replay traced", 4), Pair("begin step", 4),
                                           Pair("end step", 4)));
 }
 
-// The run of several GPUs that ended with its last step and yet never exited: NCCL waits until no recording holds a
-// communicator that is to go.
-TEST_F(RecordedStepsTest, GoBeforeTheCollectivesThatTheyMayHold) {
+// A run of several GPUs finished its last step but never exited: NCCL waits until no recording holds a communicator
+// that is being destroyed.
+TEST_F(RecordedStepsTest, AreDestroyedBeforeTheCollectivesThatTheyHold) {
   Training training(true);
   for (std::int64_t i = 0; i < 2; ++i) training.trainer().step(i);
   training.log.clear();
@@ -458,7 +458,7 @@ TEST_F(RecordedStepsTest, GoBeforeTheCollectivesThatTheyMayHold) {
   EXPECT_THAT(training.log, ElementsAre("drop", "drop collectives"));
 }
 
-TEST_F(RecordedStepsTest, AreLikeTimedOnesWhereThoseRecordNothing) {
+TEST_F(RecordedStepsTest, AreLikeTimedOnesIfThoseRecordNothing) {
   EXPECT_THAT(log_of(false, true), ElementsAre("begin step", "end step", "begin step", "end step"));
   EXPECT_FALSE(read().end.executed_singly);
 }

@@ -8,7 +8,7 @@ perfbench_test(engine_dry_memory_tests
   SOURCES train_memory_property_test.cpp train_peak_report_test.cpp
   DEPENDS perfbench_train)
 if(TARGET perfbench-engine)
-  # Sanitized, an engine takes long to start, and is started often there.
+  # With sanitizers an engine takes long to start, and these tests start it often.
   if(NOT PERFBENCH_SANITIZE)
     set(killed_runs_test main_killed_runs_test.cpp)
   endif()
@@ -39,7 +39,7 @@ if(PERFBENCH_HAS_CUDA)
     DEPENDS perfbench_train perfbench_ops_cuda
     PREFIX cuda.)
 endif()
-# Not where sanitizers make it too slow, nor beside the real runtime, which the collectives of a CUDA build link.
+# Not with sanitizers, which make it too slow, nor beside the real runtime, which the collectives of a CUDA build link.
 if(PERFBENCH_EMULATE_CUDA AND NOT PERFBENCH_SANITIZE AND NOT PERFBENCH_HAS_CUDA)
   perfbench_test(engine_emulated_training_tests
     SOURCES ${training_tests} trace_steps_test.cpp training_backend_cuda.cpp

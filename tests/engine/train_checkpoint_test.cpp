@@ -1,4 +1,4 @@
-// A training that is saved and gone on with: the same bits as if it had never stopped, whatever trains, and whether its
+// A training that is saved and resumed has the same bits as if it had never stopped, whatever trains, and whether its
 // steps waited for the files or not.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -46,7 +46,7 @@ spec::RunSpec restoring(spec::RunSpec run, const std::filesystem::path& folder) 
   return run;
 }
 
-// Six steps, of which the state after three, and after six, is saved.
+// Six steps; the states after three and after six are saved.
 std::vector<spec::StepRecord> train_and_save(const spec::RunSpec& run, const std::filesystem::path& folder) {
   TrainingRun training(run);
   auto* const saver = training.trainer().saver();
@@ -69,7 +69,7 @@ std::int64_t restore(TrainingRun& training) {
   return steps;
 }
 
-// From other first weights, so that none of them is right by chance.
+// Starts with other weights, so that none of them is right by chance.
 struct Restored {
   explicit Restored(const spec::RunSpec& run)
       : training(run, {.seed = 99, .matrix_std = 0.5, .constants_std = 0.5}, make_single_collectives()),
@@ -92,17 +92,17 @@ void expect_same_bits_from(const spec::RunSpec& run, const std::filesystem::path
   EXPECT_EQ(find_checkpoint(folder).step, 6);
 }
 
-TEST_F(Checkpoints, GoOnWithTheSameBits) {
+TEST_F(Checkpoints, ResumeWithTheSameBits) {
   expect_same_bits_from(saving(gpt_tiny()), scratch_ / "gpt");
   expect_same_bits_from(saving(llama_tiny(), false), scratch_ / "llama");
-  if (is_slow()) return;  // a state is the same bytes wherever it comes from
+  if (is_slow()) return;  // the bytes of a state are the same wherever it comes from
   expect_same_bits_from(saving(glam_tiny()), scratch_ / "glam");
   expect_same_bits_from(saving(lora_tiny()), scratch_ / "lora");
   expect_same_bits_from(saving(dropped(gpt_tiny())), scratch_ / "dropped");
   expect_same_bits_from(saving(packed(gpt_tiny())), scratch_ / "packed");
 }
 
-TEST_F(Checkpoints, GoOnWithTheSameBitsInBf16) {
+TEST_F(Checkpoints, ResumeWithTheSameBitsInBf16) {
   auto run = llama_tiny();
   run.precision = spec::Precision::bf16;
   expect_same_bits_from(saving(run), scratch_ / "cast");
@@ -119,8 +119,8 @@ TEST_F(Checkpoints, GoOnWithTheSameBitsInBf16) {
   expect_same_bits_from(saving(adapters), scratch_ / "adapters");
 }
 
-// Whose scales come from the steps before.
-TEST_F(Checkpoints, GoOnWithTheSameBitsInFp8) {
+// Its scales come from previous steps.
+TEST_F(Checkpoints, ResumeWithTheSameBitsInFp8) {
   auto run = llama_tiny();
   run.device = device_under_test();
   run.precision = spec::Precision::fp8;
@@ -164,7 +164,7 @@ TEST_F(Checkpoints, AreReadByAnEvaluationInItsOwnType) {
   }
 }
 
-TEST_F(Checkpoints, AnotherModelIsRefusedByWhatDiffers) {
+TEST_F(Checkpoints, AnotherModelIsRefusedWithTheDifferences) {
   train_and_save(saving(gpt_tiny()), scratch_.path());
   auto other = restoring(gpt_tiny(), scratch_.path());
   other.model.name = "another name of it";
@@ -176,25 +176,25 @@ TEST_F(Checkpoints, AnotherModelIsRefusedByWhatDiffers) {
     Restored wrong(other);
     FAIL();
   } catch (const BadInput& e) {
-    EXPECT_THAT(e.what(), AllOf(HasSubstr("is of another model"), HasSubstr("model.d_ff 128 where the run has 64"),
-                                HasSubstr("model.layers 3 where the run has 2"), Not(HasSubstr("model.name"))));
+    EXPECT_THAT(e.what(), AllOf(HasSubstr("is of another model"), HasSubstr("model.d_ff 128, but the run has 64"),
+                                HasSubstr("model.layers 3, but the run has 2"), Not(HasSubstr("model.name"))));
   }
   EXPECT_THROW(Restored(restoring(lora_tiny(), scratch_.path())), BadInput);
 }
 
-TEST_F(Checkpoints, ACopyIsInHostMemoryOfThePlanAsOfTheRun) {
+TEST_F(Checkpoints, TheCopyInHostMemoryIsPlanned) {
   const auto run = saving(llama_tiny());
   TrainingRun training(run);
   const auto planned = dry_walk(training.run(), 0);
   training.step();
   EXPECT_EQ(planned.peak.host_bytes, training.ledger().peaks().host_bytes);
-  // Weights and two moments; what pads units to multiples of 16 elements is copied with them.
+  // Weights and two moments; the padding of units to multiples of 16 elements is copied with them.
   EXPECT_GE(planned.peak.host_bytes, planned.parameters * 12);
   EXPECT_LT(planned.peak.host_bytes, planned.parameters * 12 * 105 / 100);
   EXPECT_EQ(dry_walk(llama_tiny(), 0).peak.host_bytes, 0);
 }
 
-TEST_F(Checkpoints, WhatFailsInTheBackgroundIsSaidByTheNextSave) {
+TEST_F(Checkpoints, AFailureInTheBackgroundIsReportedByTheNextSave) {
   const auto run = saving(gpt_tiny());
   TrainingRun training(run);
   auto* const saver = training.trainer().saver();

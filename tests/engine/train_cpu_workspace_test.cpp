@@ -1,4 +1,4 @@
-// What is planned of the cpu backend's workspace, against what a step asks for.
+// The planned workspace of the cpu backend, compared with what a step requests.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <omp.h>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::int64_t kLineBytes = Carver::kAlign * size_bytes(DType::f32);
 
-// Is given less than the trainer has.
+// Gets a smaller workspace than the trainer has.
 class ShortOps : public cpu::CpuOps {
  public:
   explicit ShortOps(std::int64_t missing_bytes) : missing_bytes_(missing_bytes) {}
@@ -32,8 +32,8 @@ class ShortOps : public cpu::CpuOps {
   std::int64_t missing_bytes_;
 };
 
-// One step of one rank, to which the others send nothing: its shapes are those of a real one, its values are not.
-// Whether the workspace sufficed.
+// One step of one rank, to which the others send nothing: its shapes are realistic, its values are not. Returns whether
+// the workspace sufficed.
 bool has_enough(const spec::RunSpec& run, std::int64_t rank, std::int64_t missing_bytes) {
   Backend backend;
   backend.device_memory = make_cpu_backing();
@@ -66,7 +66,7 @@ std::vector<Case> cases() {
       run.steps = 1;
       const std::string name = run.model.name + " " + std::string(spec::enum_name(precision));
       all.push_back({name, run});
-      run.model.d_ff = 1;  // attention decides
+      run.model.d_ff = 1;  // attention is the largest
       all.push_back({name + ", narrow", run});
       run.model.d_ff = 4099;  // products wider than a panel
       all.push_back({name + ", wide", run});
@@ -74,8 +74,8 @@ std::vector<Case> cases() {
       all.push_back({name + ", wide over tp", run});
       run.mesh.ici.tp = 1;
       run.model.d_ff = 40;
-      run.model.vocab_size = 2101;  // the head decides
-      run.loss_chunk_tokens = 48;   // of 128 tokens
+      run.model.vocab_size = 2101;  // the head is the largest
+      run.loss_chunk_tokens = 48;   // out of 128 tokens
       all.push_back({name + ", many tokens", run});
       run.grad_accum = 2;
       run.mesh.ici.tp = 2;
@@ -90,17 +90,17 @@ std::vector<Case> cases() {
       run.steps = 1;
       const std::string name = run.model.name + " " + std::string(spec::enum_name(precision));
       all.push_back({name, run});
-      run.lora.rank = 1201;  // adapters decide
+      run.lora.rank = 1201;  // adapters are the largest
       all.push_back({name + ", of a high rank", run});
       run.mesh.ici.tp = 2;
       all.push_back({name + ", of a high rank over tp", run});
-      run.lora.rank = 40;  // of few tokens, whose products are small, merging decides
+      run.lora.rank = 40;  // with few tokens products are small, and merging is the largest
       run.lora.merge = true;
       run.evaluation.path = "made up";
       run.seq_len = 4;
       run.global_batch = 1;
       all.push_back({name + ", merged over tp", run});
-      run.mesh.ici.tp = 4;  // of lora-tiny's two key and value heads each rank has both
+      run.mesh.ici.tp = 4;  // each rank has both of lora-tiny's two key and value heads
       all.push_back({name + ", merged over more tp", run});
       run.mesh.ici.tp = 1;
       all.push_back({name + ", merged", run});
@@ -109,7 +109,7 @@ std::vector<Case> cases() {
   return all;
 }
 
-// Where data decides how many rows an expert has, all that it may have: each token goes to both of two experts.
+// The data decides how many rows an expert has, so the plan is for the most: each token goes to both of two experts.
 std::vector<Case> cases_of_experts() {
   std::vector<Case> all;
   for (const auto precision : {spec::Precision::fp32, spec::Precision::bf16, spec::Precision::fp8}) {
@@ -122,7 +122,7 @@ std::vector<Case> cases_of_experts() {
     for (auto run : {two_chosen, capacity, glam_tiny()}) {
       run.precision = precision;
       run.steps = 1;
-      run.model.moe.d_ff = 1501;  // experts decide; wider than a panel
+      run.model.moe.d_ff = 1501;  // experts are the largest; wider than a panel
       const std::string name = run.model.name + " " + std::string(spec::enum_name(precision));
       all.push_back({name, run});
       run.grad_accum = 2;
@@ -130,7 +130,7 @@ std::vector<Case> cases_of_experts() {
       all.push_back({name + ", over tp", run});
       run.grad_accum = 1;
       run.mesh.ici.tp = 1;
-      run.model.moe.n_experts = 300;  // the router decides
+      run.model.moe.n_experts = 300;  // the router is the largest
       run.model.moe.d_ff = 1;
       all.push_back({name + ", router", run});
     }
@@ -138,9 +138,9 @@ std::vector<Case> cases_of_experts() {
   return all;
 }
 
-TEST(CpuWorkspace, HoldsWhatAStepTakesAndNoLineMore) {
+TEST(CpuWorkspace, HoldsExactlyWhatAStepTakes) {
   const int threads_before = omp_get_max_threads();
-  omp_set_num_threads(1);  // the runs are small, and nothing that is planned goes by threads
+  omp_set_num_threads(1);  // the runs are small, and the plan does not depend on threads
   auto all = cases();
   for (auto& of_experts : cases_of_experts()) all.push_back(std::move(of_experts));
   for (const auto& [what, run] : all) {
@@ -155,8 +155,8 @@ TEST(CpuWorkspace, HoldsWhatAStepTakesAndNoLineMore) {
   omp_set_num_threads(threads_before);
 }
 
-// An embedding's products are as large as the head's, and f32 logits need no room to be rounded in.
-TEST(CpuWorkspace, HoldsWhatTheOtherWaysOfTheModelsEndsTake) {
+// An embedding's products are as large as the head's, and f32 logits need no buffer for rounding.
+TEST(CpuWorkspace, HoldsWhatTheAlternativeEndsOfTheModelTake) {
   for (auto& [what, run] : cases()) {
     run.embedding = spec::EmbeddingKind::one_hot;
     if (spec::computes_in_bf16(run.precision)) run.logits = spec::LogitsType::fp32;
@@ -166,7 +166,8 @@ TEST(CpuWorkspace, HoldsWhatTheOtherWaysOfTheModelsEndsTake) {
   }
 }
 
-// A panel of a longer k may be smaller, so a plan by the longest slice of several ranks would fall short of another's.
+// A panel for a longer k may be smaller, so a plan for the longest slice of several ranks would be too small for
+// another rank.
 TEST(CpuWorkspace, PlansPanelsThatNeverShrink) {
   namespace ws = workspace::cpu;
   EXPECT_LT(ws::panel_outer(2049, 1024) * 2049, ws::panel_outer(2048, 1024) * 2048);

@@ -1,4 +1,4 @@
-// Training with dropout: what its draws depend on, and what they do not.
+// Training with dropout: what its draws depend on, and what not.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ class DropoutTraining : public testing::Test {
   }
 };
 
-// One batch for ever, in every microbatch, and weights that stay: what differs is drawn.
+// The same batch in every microbatch, and weights that do not change: only the draws differ.
 class OneBatch final : public TokenSource {
  public:
   explicit OneBatch(const spec::RunSpec& run) : all_(make_token_source(run)) {}
@@ -50,7 +50,7 @@ const std::array kEachPlace{spec::DropoutSpec{.input = 0.1}, spec::DropoutSpec{.
                             spec::DropoutSpec{.residual = 0.1}};
 constexpr spec::DropoutSpec kEverywhere{.input = 0.1, .layer_input = 0.1, .residual = 0.1};
 
-TEST_F(DropoutTraining, DrawsAnewInEveryStepForEachOfItsPlaces) {
+TEST_F(DropoutTraining, DrawsAreNewInEveryStepAndPlace) {
   const double plain = on_one_batch(gpt_tiny())->step().loss;
   for (const auto& dropout : kEachPlace) {
     const auto training = on_one_batch(dropping(dropout));
@@ -62,8 +62,8 @@ TEST_F(DropoutTraining, DrawsAnewInEveryStepForEachOfItsPlaces) {
   }
 }
 
-// A run that goes on at a step draws what the run that has come there draws.
-TEST_F(DropoutTraining, DrawsByTheStepAndNotByHowManyCameBefore) {
+// A run that resumes at a step has the same draws as one that has reached that step.
+TEST_F(DropoutTraining, DrawsDependOnTheStepAndNotOnItsPredecessors) {
   for (const bool graphs : {false, true}) {
     auto run = dropping(kEverywhere);
     run.device_graphs = graphs;
@@ -80,8 +80,8 @@ TEST_F(DropoutTraining, DrawsByTheStepAndNotByHowManyCameBefore) {
   }
 }
 
-// The same tokens twice: without dropout two microbatches have the mean gradients of one, added in another order; with
-// it each draws its own, and of the elements that either drops, a tenth, the other keeps most.
+// The same tokens twice. Without dropout two microbatches have the mean gradients of one, added in another order. With
+// it each has its own draws, and of the elements that one drops, a tenth, the other keeps most.
 TEST_F(DropoutTraining, MicrobatchesDrawDifferently) {
   const auto off_by = [](spec::RunSpec run) {
     const auto one = on_one_batch(run);
@@ -103,15 +103,15 @@ TEST_F(DropoutTraining, MicrobatchesDrawDifferently) {
   for (const auto& dropout : kEachPlace) EXPECT_GT(off_by(dropping(dropout)), 10 * kSumsInOtherOrder);
 }
 
-TEST_F(DropoutTraining, AnotherSeedDrawsOtherwise) {
+TEST_F(DropoutTraining, AnotherSeedHasOtherDraws) {
   auto run = dropping(kEverywhere);
   const double loss = on_one_batch(run)->step().loss;
   ++run.seed;
-  EXPECT_NE(on_one_batch(run)->step().loss, loss);  // weights and tokens are those of before
+  EXPECT_NE(on_one_batch(run)->step().loss, loss);  // weights and tokens are the same as before
 }
 
-// Half the residual stream's input alone: gradients by a token's embedding go only where the forward pass let it
-// through. A vocabulary larger than the batch has tokens that occur once.
+// Drops half of the residual stream's input: gradients of a token's embedding exist only where the forward pass kept
+// it. If the vocabulary is larger than the batch, some tokens occur once.
 TEST_F(DropoutTraining, TheEmbeddingHasNoGradientWhereItWasDropped) {
   auto run = llama_tiny();
   run.dropout.input = 0.5;
@@ -124,11 +124,11 @@ TEST_F(DropoutTraining, TheEmbeddingHasNoGradientWhereItWasDropped) {
   for (std::size_t row = 0; row < gradient.size(); row += 32) {
     const auto of_row = std::count(gradient.begin() + static_cast<std::ptrdiff_t>(row),
                                    gradient.begin() + static_cast<std::ptrdiff_t>(row) + 32, 0.0F);
-    if (of_row == 32) continue;  // a token that does not occur
+    if (of_row == 32) continue;  // the token does not occur
     zeros += of_row;
     elements += 32;
   }
-  // At least 3/4 of 128 draws from 2001 tokens are of tokens that occur once, of whose elements half are zero; five
+  // At least 3/4 of 128 draws from 2001 tokens are tokens that occur once, half of whose elements are zero; five
   // deviations of a binomial number.
   const auto n = static_cast<double>(elements);
   EXPECT_GT(static_cast<double>(zeros), 0.75 * 0.5 * n - 5 * std::sqrt(n / 4));
@@ -155,8 +155,8 @@ TEST_F(DropoutTraining, AnEvaluationDropsNothing) {
   for (std::size_t i = 0; i < want.size(); ++i) EXPECT_EQ(got[i].log_likelihood, want[i].log_likelihood) << i;
 }
 
-// Once in the input and up to three times in a layer, forward and backward, of each microbatch; what attention adds is
-// made again where no policy keeps it. Nothing at all without.
+// Once on the input and up to three times in a layer, forward and backward, for each microbatch; attention's addition
+// is recomputed if no policy keeps it. Not called at all without dropout.
 TEST(DropoutOperations, AreCalledAsOftenAsTheModelSays) {
   auto run = llama_tiny();
   run.grad_accum = 2;

@@ -1,4 +1,4 @@
-// The dry walk against closed forms that share no code with it.
+// The dry walk compared with closed forms that share no code with it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ std::int64_t causal_step_flops(const spec::RunSpec& run) {
   return per_token * run.global_batch * run.seq_len / run.mesh.devices();
 }
 
-// Of experts that drop nothing, too: each token goes to as many as the definition says.
+// Also for experts that drop nothing: each token goes to as many experts as the definition says.
 TEST(DryWalk, ModelFlopsAreTheCausalDefinition) {
   for (auto run : {gpt_tiny(), llama_tiny(), t5_tiny(), dropless_tiny()}) {
     for (const auto kind : {spec::AttentionKind::flash, spec::AttentionKind::dot_product}) {
@@ -41,7 +41,7 @@ TEST(DryWalk, ModelFlopsAreTheCausalDefinition) {
   }
 }
 
-// One sequence of 13 tokens, three heads: half of 507 pairs is no whole number, half of their FLOPs is.
+// One sequence of 13 tokens, three heads: half of 507 pairs is not a whole number, half of their FLOPs is.
 TEST(DryWalk, AnOddCausalSquareIsHalvedExactly) {
   auto run = gpt_tiny();
   run.model.n_heads = 3;
@@ -52,13 +52,13 @@ TEST(DryWalk, AnOddCausalSquareIsHalvedExactly) {
   EXPECT_EQ(dry_walk(run, 0).flops.model_flops(), causal_step_flops(run));
 }
 
-// A capacity's slots are computed whether they are used or not: for 16 tokens and eight experts ceil4(2 * 16/8) = 4 of
-// each expert a sequence, in place of the tokens' 32 choices.
+// The slots of a capacity are computed whether used or not: for 16 tokens and eight experts ceil4(2 * 16/8) = 4 slots
+// of each expert for a sequence, instead of the tokens' 32 choices.
 TEST(DryWalk, SlotsOfACapacityAreComputedUsedOrNot) {
   auto run = glam_tiny();
   const auto& m = run.model;
   const auto with = dry_walk(run, 0).flops.model_flops();
-  const std::int64_t layers = 2;  // of three, with experts
+  const std::int64_t layers = 2;  // of the three layers, with experts
   const std::int64_t weights = 2 * m.d_model * m.moe.d_ff;
   EXPECT_EQ(with, causal_step_flops(run) + 6 * layers * run.global_batch * (8 * 4 - 32) * weights);
   run.model.moe.capacity_factor = 3.0;  // ceil4(6) = 8 slots
@@ -66,7 +66,7 @@ TEST(DryWalk, SlotsOfACapacityAreComputedUsedOrNot) {
             causal_step_flops(run) + 6 * layers * run.global_batch * (8 * 8 - 32) * weights);
 }
 
-// `full` computes each layer's products again except the down projection, whose output nobody reads.
+// `full` recomputes each layer's products except the down projection, whose output is not needed.
 TEST(DryWalk, FullRematRepeatsTheForwardButTheDownProjection) {
   auto run = llama_tiny();
   run.remat = "full";
@@ -100,8 +100,8 @@ std::int64_t rounded(std::int64_t bytes) {
   return (bytes + 255) / 256 * 256;
 }
 
-// With overlap, two layers are gathered and two whole gradients alive at once; without, one of each. In f32 both have
-// the bytes of the layer. The table of the vocabulary is made small, so that layers decide the peak.
+// With overlap, two layers are gathered and two whole gradients alive at once; without, one of each. In f32 both are as
+// large as the layer. The table of the vocabulary is small, so that layers decide the peak.
 TEST(DryWalk, OverlappingCommunicationCostsASecondLayersWeightsAndGradient) {
   auto run = llama_tiny();
   run.model.vocab_size = 64;
@@ -119,7 +119,7 @@ TEST(DryWalk, OverlappingCommunicationCostsASecondLayersWeightsAndGradient) {
   EXPECT_NEAR(static_cast<double>(overlapped), static_cast<double>(4 * layer_bytes), static_cast<double>(2 * slack));
 }
 
-// Where the vocabulary decides it, the peak is beside the loss, where the last layer waits for its way back.
+// If the vocabulary decides it, the peak is at the loss, where the last layer waits for its backward pass.
 TEST(DryWalk, KeepingTheLastLayerCostsItsWeightsBesideTheLoss) {
   auto run = llama_tiny();
   run.model.vocab_size = 5000;
@@ -131,8 +131,8 @@ TEST(DryWalk, KeepingTheLastLayerCostsItsWeightsBesideTheLoss) {
   EXPECT_EQ(kept - alone, rounded(unit_layouts(run.model, Mesh(run.mesh, 0)).at(1).elements * 4));
 }
 
-// One rank along fsdp sends nothing: to round the next layer's weights early would only hold them.
-TEST(DryWalk, NothingIsGatheredAheadWhereNothingIsSent) {
+// With one rank along fsdp nothing is sent: rounding the next layer's weights early would only hold memory.
+TEST(DryWalk, NothingIsGatheredAheadIfNothingIsSent) {
   auto run = llama_tiny();
   run.precision = spec::Precision::bf16;
   run.model.vocab_size = 64;
@@ -143,7 +143,7 @@ TEST(DryWalk, NothingIsGatheredAheadWhereNothingIsSent) {
   EXPECT_EQ(ahead, spec::to_json_line(dry_walk(run, 0)));
 }
 
-// Master weights, gradients and two moments: four f32 per parameter, cut over fsdp; alignment costs at most 64 bytes a
+// Master weights, gradients and two moments: four f32 per parameter, cut over fsdp; alignment takes at most 64 bytes a
 // parameter, padding to the shards at most 64 bytes a shard and unit, and the arena at most 256 bytes a unit.
 TEST(DryWalk, StatesAreCutOverFsdpAndCopiedOverDp) {
   auto run = gpt_tiny();
@@ -161,7 +161,7 @@ TEST(DryWalk, StatesAreCutOverFsdpAndCopiedOverDp) {
   }
 }
 
-// The copy is 2 bytes a parameter beside 4 of the master weights; with one rank along fsdp nothing else is gathered.
+// The copy takes 2 bytes a parameter beside 4 of the master weights; with one rank along fsdp nothing else is gathered.
 TEST(DryWalk, KeptBf16WeightsCostTwoBytesAParameterAndSaveTheGatheredOnes) {
   auto run = llama_tiny();
   run.precision = spec::Precision::bf16;
@@ -196,8 +196,8 @@ TEST(DryWalk, FsdpTrafficIsTwoGathersAndOneReductionOfEveryLayer) {
     for (const auto& t : dry_walk(run, 0).traffic) {
       if (t.axis == "fsdp") by_kind[t.collective] = t;
     }
-    // Forward and backward for layers, once for the embedding lookup and once for the head. Who has the memory to
-    // gather ahead keeps the last layer from one pass to the other.
+    // Forward and backward for layers, once for the embedding lookup and once for the head. A run with memory to gather
+    // ahead keeps the last layer from one pass to the other.
     EXPECT_EQ(by_kind["all_gather"].messages, 2 * run.model.layers + 2 - prefetch);
     EXPECT_EQ(by_kind["reduce_scatter"].messages, units);
     const std::int64_t whole = by_kind["reduce_scatter"].payload_bytes;
@@ -225,7 +225,7 @@ TEST(DryWalk, WalksEveryRankOfEveryMeshAlike) {
   }
 }
 
-// Where ranks do not divide a dim, rank 0 has the largest part, and no rank has more alive at once. Gaps between the
+// If ranks do not divide a dim, rank 0 has the largest part, and no rank has more alive at once. Gaps between the
 // smaller ones may be larger (train_mesh_property_test.cpp).
 TEST(DryWalk, NoRankAlongTpHasMoreAliveThanTheFirst) {
   auto run = gpt_tiny();
@@ -240,7 +240,7 @@ TEST(DryWalk, NoRankAlongTpHasMoreAliveThanTheFirst) {
   }
 }
 
-// Together the stages compute what one rank does, and hold each parameter once: a tied embedding twice.
+// Together the stages compute what one rank does, and hold each parameter once, a tied embedding twice.
 TEST(DryWalk, StagesShareTheModel) {
   for (auto run : {gpt_tiny(), llama_tiny()}) {
     run.model.layers = 5;
@@ -269,7 +269,7 @@ TEST(DryWalk, StagesShareTheModel) {
   }
 }
 
-// The messages of neighbours match: what one sends in a direction the next receives.
+// The messages of neighbours match: the next stage receives what one sends in a direction.
 TEST(DryWalk, StagesReceiveWhatTheirNeighboursSend) {
   auto run = gpt_tiny();
   run.model.layers = 8;
@@ -293,9 +293,9 @@ TEST(DryWalk, StagesReceiveWhatTheirNeighboursSend) {
   }
 }
 
-// The report is of the stage that needs most, here the last one, which has the logits; each stage's is its first
-// rank's.
-TEST(DryWalk, OfTheWorstNamesTheStageThatNeedsMost) {
+// The report is for the stage that needs the most memory, here the last one, which has the logits; each stage is
+// represented by its first rank.
+TEST(DryWalk, TheWorstRankIsInTheStageThatNeedsMost) {
   auto run = llama_tiny();
   run.model.vocab_size = 5000;
   run.model.layers = 7;
@@ -304,7 +304,7 @@ TEST(DryWalk, OfTheWorstNamesTheStageThatNeedsMost) {
   const auto worst = dry_walk_of_worst(run);
   ASSERT_EQ(worst.stages.size(), 3U);
   EXPECT_EQ(worst.rank, 4);
-  EXPECT_EQ(worst.bubble_fraction, 0.5);  // two of four times a stage's own
+  EXPECT_EQ(worst.bubble_fraction, 0.5);  // two of four times a stage's own work
   EXPECT_EQ(worst.stages[0].layers, 3);
   EXPECT_EQ(worst.stages[1].layers, 2);
   for (std::size_t stage = 0; stage < 3; ++stage) {
@@ -320,9 +320,9 @@ TEST(DryWalk, OfTheWorstNamesTheStageThatNeedsMost) {
   EXPECT_EQ(spec::to_json_line(dry_walk_of_worst(run)), spec::to_json_line(dry_walk(run, 0)));
 }
 
-// Of a hidden width of experts that ranks along tp do not divide, too, though they divide everything else: with some
-// widths a rank of the smaller part needs more.
-TEST(DryWalk, OfTheWorstLooksAtEverySizeOfPartOfExperts) {
+// Also for experts' hidden width that ranks along tp do not divide while they divide everything else: with some widths,
+// a rank with the smaller part needs more.
+TEST(DryWalk, TheWorstRankIsSoughtAmongAllSizesOfExpertParts) {
   auto run = dropless_tiny();
   run.model.vocab_size = 64;
   run.mesh.ici.tp = 4;
@@ -340,9 +340,9 @@ TEST(DryWalk, OfTheWorstLooksAtEverySizeOfPartOfExperts) {
   EXPECT_GT(smaller_parts, 0);
 }
 
-// What a CPU offloads goes to a file: the first stage, which offloads for two microbatches, needs less than the last
-// one, with the logits.
-TEST(DryWalk, WhatIsOffloadedIsNotTheDevices) {
+// A CPU offloads to a file: the first stage, which offloads for two microbatches, needs less than the last one, with
+// the logits.
+TEST(DryWalk, OffloadedValuesDoNotCountAsDeviceMemory) {
   auto run = llama_tiny();
   run.model.vocab_size = 1000;
   run.model.layers = 8;
@@ -362,7 +362,7 @@ TEST(DryWalk, WhatIsOffloadedIsNotTheDevices) {
   EXPECT_NE(refused.reason.find("needs " + std::to_string(last.arena_bytes) + " bytes per device"), std::string::npos);
 }
 
-// One forward, one backward: a stage keeps as many microbatches as there are stages from it to the end.
+// One forward, one backward: a stage keeps one microbatch for itself and one for each later stage.
 TEST(DryWalk, EarlierStagesKeepMoreMicrobatches) {
   auto run = llama_tiny();
   run.model.layers = 4;
@@ -374,7 +374,7 @@ TEST(DryWalk, EarlierStagesKeepMoreMicrobatches) {
     run.grad_accum = microbatches;
     return dry_walk(run, stage).peak.activations_bytes;
   };
-  // All microbatches' tokens are there from the start; a middle stage has none.
+  // All microbatches' tokens exist from the start; a middle stage has none.
   EXPECT_EQ(activations(8, 1), activations(16, 1));
   EXPECT_GT(activations(8, 1), activations(8, 2));
 }
@@ -400,8 +400,8 @@ TEST(DryWalk, DotProductHoldsTheScoresFlashDoesNot) {
   EXPECT_EQ(with - without, run.model.layers * scores);
 }
 
-// What is offloaded leaves the device while the next layer computes and returns while the one behind does: the values
-// of a third layer are never there, so more layers cost the device only what is kept on it, their inputs.
+// Offloaded values leave the device while the next layer computes and return while the following one does: those of a
+// third layer are never there. So more layers need more device memory only for what is kept on it, their inputs.
 TEST(DryWalk, OffloadedValuesOfAtMostTwoLayersAreOnTheDevice) {
   auto run = llama_tiny();
   run.model.vocab_size = 64;
@@ -448,7 +448,7 @@ TEST(DryWalk, SaysWhyARunIsInfeasible) {
   EXPECT_NE(dry_walk(run, 0).reason.find("memory_limit_bytes is 1000"), std::string::npos);
 }
 
-// Gives every field of a run that is said to change no count another value.
+// Changes every field of a run that is declared to affect no count.
 struct ChangeUncounted {
   int turn;
   int& changed;
@@ -483,8 +483,8 @@ void expect_uncounted_fields_change_no_count(const spec::RunSpec& run) {
   }
 }
 
-// Of several ranks, too: what is sent, and what waits to be, is counted there alone.
-TEST(DryWalk, CountsNothingThatAnUncountedFieldSays) {
+// Also with several ranks: only there are messages, and values that wait to be sent, counted.
+TEST(DryWalk, UncountedFieldsChangeNoCount) {
   for (auto run : {gpt_tiny(), llama_tiny()}) {
     run.grad_accum = 2;
     expect_uncounted_fields_change_no_count(run);

@@ -1,4 +1,4 @@
-// What must not change a training run, and what the dry walk must say of it.
+// Changes that must not affect a training run, and what the dry walk must report about it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -43,9 +43,9 @@ std::vector<spec::RunSpec> families() {
           lora_tiny(), lora_mlp_tiny(), packed(llama_tiny()), dropped(gpt_tiny()), dropped(glam_tiny())};
 }
 
-// However many layers, microbatches and sequences there are: of two experts a token chooses both, of four at most half
-// as many.
-TEST_F(Training, AnExpertsLoadIsOneWhereAllHaveTheSame) {
+// For any number of layers, microbatches and sequences: with two experts a token chooses both, with four at most
+// half of them.
+TEST_F(Training, TheLoadOfExpertsIsOneIfAllHaveTheSame) {
   auto run = dropless_tiny();
   run.model.layers = 3;
   run.model.moe.layer_stride = 2;
@@ -86,7 +86,7 @@ std::vector<RematCase> remat_cases() {
   std::vector<RematCase> cases;
   for (const auto& run : families()) {
     for (const auto kind : {spec::AttentionKind::flash, spec::AttentionKind::dot_product}) {
-      // Experts do not meet attention.
+      // Experts do not interact with attention.
       if (run.model.moe.n_experts > 0 && kind == spec::AttentionKind::dot_product) continue;
       for (const auto precision : kPrecisions) cases.push_back({run, kind, precision});
     }
@@ -113,7 +113,7 @@ INSTANTIATE_TEST_SUITE_P(Training, Remat, testing::ValuesIn(remat_cases()),
 
 TEST_P(Remat, EveryPolicyGivesTheBitsOfNone) {
   auto run = engine::sized_for_device(GetParam().run);
-  run.steps = 2;  // the second one sees what the first one's gradients did to the weights
+  run.steps = 2;  // the second step shows the effect of the first one's gradients on the weights
   run.attention = GetParam().attention;
   run.precision = GetParam().precision;
   TrainingRun none(run);
@@ -139,9 +139,9 @@ TEST_P(Remat, EveryPolicyGivesTheBitsOfNone) {
   }
 }
 
-// One of each group of products is kept, another one offloaded, the others computed again by themselves. So placed they
-// are apart, whatever else is asked for.
-TEST_P(Remat, ProductsApartMayBePlacedApart) {
+// One of each group of products is kept, another one offloaded, the others recomputed separately. With different places
+// they are separate products, whatever else is requested.
+TEST_P(Remat, SeparateProductsMayHaveDifferentPlaces) {
   auto run = GetParam().run;
   run.steps = 2;
   run.attention = GetParam().attention;
@@ -163,11 +163,11 @@ TEST_P(Remat, ProductsApartMayBePlacedApart) {
   EXPECT_TRUE(same_bits(apart.all_gradients(), none.all_gradients()));
 }
 
-// A step that is replayed from its recording, a layer that is recorded for all layers, and every operation by itself.
+// A step replayed from its recording, a layer recorded for all layers, and every operation by itself.
 void expect_recorded_steps(spec::RunSpec run) {
   run.steps = 4;  // executed, recorded, replayed twice
   run.grad_accum = 2;
-  run.remat = "qkv_proj_offloaded";  // joins the stream of the transfers too
+  run.remat = "qkv_proj_offloaded";  // also joins the stream of the transfers
   run.device_graphs = false;
   TrainingRun executed(run);
   const auto expected = executed.all_steps();
@@ -189,7 +189,7 @@ TEST_F(Training, RecordedStepsHaveTheBitsOfExecutedOnes) {
   for (const auto& run : families()) expect_recorded_steps(run);
 }
 
-// Scales that a step makes for the next one are read where they lie.
+// Scales that a step makes for the next one are read in place.
 TEST_F(Training, RecordedStepsInFp8HaveTheBitsOfExecutedOnes) {
   auto run = engine::sized_for_device(llama_tiny());
   run.precision = spec::Precision::fp8;
@@ -224,8 +224,8 @@ TEST_F(Training, StochasticRoundingDrawsAnewInEveryStep) {
   EXPECT_TRUE(same_bits(gathered(), of_step));
 }
 
-// Draws are keyed by step and element: the same however a step is executed, and whether a layer's weights are gathered
-// for the first time or again.
+// Draws depend on step and element: they are the same however a step is executed, and whether a layer's weights are
+// gathered for the first time or again.
 TEST_F(Training, StochasticRoundingHasTheSameBitsHoweverItIsExecuted) {
   auto run = gpt_tiny();
   run.steps = 4;
@@ -243,15 +243,15 @@ TEST_F(Training, StochasticRoundingHasTheSameBitsHoweverItIsExecuted) {
   expect_same_steps(steps, expected);
   EXPECT_TRUE(same_bits(recorded.all_gradients(), executed.all_gradients()));
   EXPECT_EQ(recorded.arena_bytes(), dry_walk(recorded.run(), 0).arena_bytes);
-  // Another seed rounds otherwise; that it also begins otherwise is left out by giving the initial weights their own.
+  // Another seed rounds differently; the initial weights get a fixed rule, so that they do not differ as well.
   const auto init = init_rule(run);
   ++run.seed;
   TrainingRun other(run, init, make_single_collectives());
   EXPECT_NE(other.step().loss, expected[0].loss);
 }
 
-// Their draws too are of a step and an element. Optimizer states are half of those in f32, but for
-// two tensors of each unit that may not be whole blocks of the arena; all else takes what it took.
+// Their draws also depend on step and element. Optimizer states are half as large as in f32, except that two tensors of
+// each unit may not be whole blocks of the arena; everything else is unchanged.
 TEST_F(Training, Bf16MomentsHaveTheSameBitsHoweverAStepIsExecuted) {
   for (auto run : dense_families()) {
     run.steps = 4;
@@ -261,7 +261,7 @@ TEST_F(Training, Bf16MomentsHaveTheSameBitsHoweverAStepIsExecuted) {
     run.optimizer.moments = spec::StateType::bf16;
     TrainingRun executed(run);
     const auto expected = executed.all_steps();
-    // The first update's moments are those of f32 before they are kept, in another order of rounding at most.
+    // The first update uses the f32 moments before they are rounded, at most in another order of rounding.
     EXPECT_NEAR(expected[1].loss, want[1].loss, kSumsInOtherOrder * want[1].loss);
     EXPECT_NE(expected[3].loss, want[3].loss);
     run.device_graphs = true;
@@ -280,9 +280,9 @@ TEST_F(Training, Bf16MomentsHaveTheSameBitsHoweverAStepIsExecuted) {
   }
 }
 
-// One microbatch's gradients are those of f32, rounded to nearest: of what has one contribution in a step, which all
-// but a tied embedding has. However the step is executed, its bits are the same; the memory is half, but for the blocks
-// of the arena.
+// One microbatch's gradients are those of f32, rounded to nearest, where a parameter has one contribution in a step:
+// all but a tied embedding. However the step is executed, the bits are the same; the memory is half, except for the
+// blocks of the arena.
 TEST_F(Training, Bf16GradientsAreThoseOfF32RoundedOnce) {
   for (auto run : dense_families()) {
     run.steps = 3;
@@ -313,7 +313,7 @@ TEST_F(Training, Bf16GradientsAreThoseOfF32RoundedOnce) {
       run.device_graphs = true;
       run.remat = "full";
       expect_same_steps(TrainingRun(run).all_steps(), expected);
-      // Each gradient is one rounding off, each sum of microbatches another: 2^-8 of a norm together.
+      // Each gradient has one rounding, each sum of microbatches another: together 2^-8 of a norm.
       auto other = executed.run();
       other.optimizer.gradients = spec::StateType::fp32;
       EXPECT_NEAR(expected[0].grad_norm, TrainingRun(other).all_steps()[0].grad_norm, 0x1p-8 * expected[0].grad_norm);
@@ -326,9 +326,9 @@ TEST_F(Training, Bf16GradientsAreThoseOfF32RoundedOnce) {
   }
 }
 
-// Of gradients it holds one unit's at a time, and with a tied embedding that one's beside it; the sum of their squares
-// is one of positive numbers in another order: of n elements gamma_n apart (Higham, 4.2) in f64.
-TEST_F(Training, AnUpdateInTheBackwardPassHasTheBitsOfOneBehindIt) {
+// It holds the gradients of one unit at a time, and with a tied embedding also that unit's. The sum of their squares
+// adds positive numbers in another order: n elements differ by gamma_n (Higham, 4.2) in f64.
+TEST_F(Training, AnUpdateInTheBackwardPassHasTheBitsOfALaterOne) {
   for (auto run : families()) {
     run.steps = 3;
     run.optimizer.clip_norm = 0;
@@ -364,8 +364,8 @@ TEST_F(Training, AnUpdateInTheBackwardPassHasTheBitsOfOneBehindIt) {
   }
 }
 
-// From the first step on, with microbatches, executed, recorded and replayed: what the update wrote is what a cast
-// would have made.
+// From the first step on, with microbatches, executed, recorded and replayed: the update writes what a cast would have
+// made.
 TEST_F(Training, KeptBf16WeightsGiveTheBitsOfCastOnes) {
   for (auto run : dense_families()) {
     run.precision = spec::Precision::bf16;
@@ -405,7 +405,7 @@ TEST_F(Training, DryMemoryIsTheRealLedgerByteForByte) {
   for (auto run : families()) {
     run.steps = 1;
     run.grad_accum = 2;
-    run.loss_chunk_tokens = 24;  // does not divide the 64 tokens of a microbatch, or 32
+    run.loss_chunk_tokens = 24;  // does not divide the 64 tokens of a microbatch, nor 32
     for (const char* policy : {"none", "full", "minimal_flash", "qkv_proj_offloaded"}) {
       run.remat = policy;
       for (const auto kind : {spec::AttentionKind::flash, spec::AttentionKind::dot_product}) {
@@ -435,7 +435,7 @@ TEST_F(Training, FlashFollowsDotProduct) {
   }
 }
 
-TEST_F(Training, JoinedProductsFollowThoseApart) {
+TEST_F(Training, JoinedProductsFollowSeparateOnes) {
   for (auto run : families()) {
     run.steps = 1;
     TrainingRun joined(run);
@@ -475,7 +475,7 @@ TEST_F(Training, AccumulatedMicrobatchesAreTheWholeBatch) {
 }
 
 // bf16 rounds each stored value to 8 bits: relative error 2^-9 each. About ten roundings lie between the embedding and
-// the logits of a layer's path, three layers; they add as a random walk.
+// the logits in each layer, for three layers; they add up as a random walk.
 TEST_F(Training, Bf16StaysNearFp32) {
   for (auto run : dense_families()) {
     run.steps = 1;

@@ -1,4 +1,4 @@
-// Evaluation: forward passes alone, whose scores are those of training's own loss.
+// Evaluation: forward passes alone, whose scores equal those of training's own loss.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -59,7 +59,8 @@ void expect_same_scores(const Evaluated& got, const Evaluated& want) {
   EXPECT_EQ(got.result.accuracy, want.result.accuracy);
 }
 
-// Which computes its loss by another operation, and before the first update, with the same weights on the same tokens.
+// Training computes its loss by another operation, and before the first update, with the same weights on the same
+// tokens.
 TEST_F(Evaluation, HasTheLossOfTraining) {
   for (auto run : evaluated_families()) {
     run.loss_chunk_tokens = 21;  // ends within sequences
@@ -79,7 +80,7 @@ TEST_F(Evaluation, HasTheLossOfTraining) {
   }
 }
 
-// Three rows of the last batch are not there.
+// Three rows of the last batch do not exist.
 TEST_F(Evaluation, TakesEveryRowOnce) {
   const auto run = evaluating(llama_tiny());
   const auto got = evaluated(run);
@@ -99,11 +100,11 @@ TEST_F(Evaluation, TakesEveryRowOnce) {
   std::int64_t padding = 3 * run.seq_len;
   for (std::int64_t i = 16; i < 21; ++i) padding += std::max<std::int64_t>(0, run.seq_len - document(i).tokens);
   EXPECT_EQ(got.steps[2].padding_tokens, padding);
-  // Drawn weights know nothing: near the logarithm of the vocabulary.
+  // Random weights know nothing: near the logarithm of the vocabulary.
   EXPECT_NEAR(got.result.nll_sum / static_cast<double>(targets), std::log(101.0), 3.0);
 }
 
-// But for the order of sums in products of more rows or fewer.
+// Equal except for the order of sums in products with more or fewer rows.
 void expect_near_scores(const Evaluated& got, const Evaluated& want) {
   ASSERT_EQ(got.rows.size(), want.rows.size());
   for (std::size_t i = 0; i < want.rows.size(); ++i) {
@@ -113,8 +114,8 @@ void expect_near_scores(const Evaluated& got, const Evaluated& want) {
   }
 }
 
-// Of what a row holds nothing depends on what is computed beside it, or at once.
-TEST_F(Evaluation, ScoresAreOfTheirRowsAlone) {
+// The results of a row do not depend on other rows computed with it.
+TEST_F(Evaluation, ScoresDependOnlyOnTheirRows) {
   for (const auto& family : {gpt_tiny(), llama_tiny()}) {
     auto run = evaluating(family);
     run.loss_chunk_tokens = run.seq_len;
@@ -145,7 +146,7 @@ TEST_F(Evaluation, RecordedStepsHaveTheScoresOfExecutedOnes) {
   }
 }
 
-TEST_F(Evaluation, KeepsWeightsAlone) {
+TEST_F(Evaluation, KeepsOnlyWeights) {
   for (auto run : evaluated_families()) {
     run = evaluating(run);
     TrainingRun real(run);
@@ -160,11 +161,11 @@ TEST_F(Evaluation, KeepsWeightsAlone) {
     EXPECT_EQ(real.arena_bytes(), dry.arena_bytes);
     EXPECT_EQ(real.flops().executed_flops(), dry.flops.executed_flops());
     EXPECT_EQ(dry.flops.rematerialised_flops, 0);
-    // Of six parts of a training step's products forward is two.
+    // The forward pass is two of the six parts of a training step's products.
     auto trained = real.run();
     trained.task = spec::Task::pretrain;
     EXPECT_EQ(3 * dry.flops.model_flops(), dry_walk(trained, 0).flops.model_flops());
-    // No layer leaves anything behind: twice as many take no more.
+    // No layer leaves anything behind: twice as many layers take no more memory.
     auto deeper = real.run();
     deeper.model.layers *= 2;
     EXPECT_EQ(dry_walk(deeper, 0).peak.activations_bytes, dry.peak.activations_bytes);
@@ -175,8 +176,8 @@ bool equal_gradients(const std::vector<float>& a, const std::vector<float>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
-// Whatever a policy keeps of training's own passes.
-TEST_F(Evaluation, AtTheEndOfTrainingChangesNothingOfIt) {
+// For every policy, whatever it keeps of the passes of training.
+TEST_F(Evaluation, AtTheEndOfTrainingDoesNotChangeTraining) {
   for (auto run : evaluated_families()) {
     for (const char* policy : {"none", "full", "minimal_offloaded"}) {
       run.remat = policy;
@@ -197,8 +198,8 @@ TEST_F(Evaluation, AtTheEndOfTrainingChangesNothingOfIt) {
   }
 }
 
-// Before the first step it is that of the run that evaluates alone, and trained on its own rows a model does better.
-TEST_F(Evaluation, AtTheEndOfTrainingScoresWhatWasLearnt) {
+// Before the first step it equals a run that only evaluates; after training on its own rows, a model does better.
+TEST_F(Evaluation, AtTheEndOfTrainingScoresTheTrainedModel) {
   auto run = llama_tiny();
   run.task = spec::Task::sft;
   run.evaluation.path = "made up";

@@ -25,15 +25,15 @@ spec::RunSpec fp8(spec::RunSpec run, spec::Fp8Scaling scaling = spec::Fp8Scaling
 
 constexpr spec::Fp8Scaling kScalings[] = {spec::Fp8Scaling::delayed, spec::Fp8Scaling::current};
 
-// Relative roundings of one number to nearest with s bits of significand are spread evenly up to 2^-s, of a root mean
-// square of at most 2^-s / sqrt(3): s = 4 in e4m3. Sums of products of k numbers have the relative error of one
-// product, whatever k is, because the errors of the terms are independent as the terms are. From the embedding to the
-// logits lie four products in each of three layers, of two rounded operands each, whose errors add as a random walk:
-// the relative error of the last norm's output is at most sqrt(24) 2^-4 / sqrt(3), what the residual stream holds
-// beside them not counted. A logit is the sum of d_model of these by weights of init_std, so that it errs by d =
-// init_std sqrt(d_model) times that; a token's loss by sqrt(2) d (its target's logit and the mean of the others), and
-// by the variance d^2 / 2 of the logits in the log of a sum of exponentials. Over N tokens the first part averages out
-// to sqrt(2) d / sqrt(N), of which four times is allowed; roundings to bf16 are 16 times smaller.
+// Relative errors of rounding to nearest with s bits of significand are uniform up to 2^-s, with a root mean square of
+// at most 2^-s / sqrt(3): s = 4 in e4m3. A sum of k products has the relative error of one product, whatever k is,
+// because the errors of the terms are as independent as the terms. From the embedding to the logits there are four
+// products in each of three layers, with two rounded operands each, whose errors add up as a random walk. So the
+// relative error of the last norm's output is at most sqrt(24) 2^-4 / sqrt(3), ignoring the rest of the residual
+// stream. A logit is the sum of d_model of these times weights of init_std, so it errs by d = init_std sqrt(d_model)
+// times that; a token's loss by sqrt(2) d (its target's logit and the mean of the others), and by the variance d^2 / 2
+// of the logits in the log of a sum of exponentials. Over N tokens the first part averages out to sqrt(2) d / sqrt(N),
+// of which four times is allowed; roundings to bf16 are 16 times smaller.
 double loss_band(const spec::RunSpec& run, int significand_bits) {
   const double relative = std::sqrt(24.0) * std::ldexp(1.0, -significand_bits) / std::sqrt(3.0);
   const double logit = run.model.init_std * std::sqrt(static_cast<double>(run.model.d_model)) * relative;
@@ -41,7 +41,7 @@ double loss_band(const spec::RunSpec& run, int significand_bits) {
   return 4 * std::sqrt(2.0) * logit / std::sqrt(tokens) + logit * logit / 2;
 }
 
-// A step's weights carry what the updates before made of the errors of their gradients, as much again for each.
+// A step's weights carry the effect of the gradients' errors in earlier updates: the same amount again for each.
 TEST(Fp8, LossesStayNearThoseOfFp32) {
   for (auto run : {gpt_tiny(), llama_tiny(), qwen3_tiny()}) {
     run.steps = 5;
@@ -76,9 +76,9 @@ TEST(Fp8, LossFallsWhenOneBatchIsRepeated) {
   }
 }
 
-// Of each layer four products forward, as many again that a policy computes twice, and eight backward: inputs and
+// In each layer there are four products forward, four more that a policy computes twice, and eight backward: inputs and
 // weights in e4m3, gradients in e5m2. Nothing else reads 8 bits.
-TEST(Fp8, EveryProductOfALinearLayerReadsWhatWasRounded) {
+TEST(Fp8, EveryProductOfALinearLayerReadsRoundedOperands) {
   for (auto run : {gpt_tiny(), llama_tiny(), lora_tiny()}) {
     for (const auto scaling : kScalings) {
       run = fp8(run, scaling);
@@ -97,7 +97,7 @@ TEST(Fp8, EveryProductOfALinearLayerReadsWhatWasRounded) {
           }
         }
         const std::int64_t layers = run.model.layers;
-        // Frozen weights have no gradient; below the lowest layer's adapters of attention nothing is read.
+        // Frozen weights have no gradient; below the lowest layer's adapters of attention, no gradient is needed.
         const std::int64_t backward = run.lora.used() ? 4 * layers - 1 : 8 * layers;
         const std::map<std::tuple<DType, DType>, std::int64_t> want{{{DType::e4m3, DType::e4m3}, 4 * layers},
                                                                     {{DType::e5m2, DType::e4m3}, backward}};
@@ -117,9 +117,9 @@ TEST(Fp8, ExpertsAndTheirRouterReadBf16) {
   EXPECT_EQ(eight_bits, 3 * (4 * 2 + 2 * 2));
 }
 
-// By the magnitudes that the operation was given, found here once more: 1 in the first step, then the format's largest
-// number over the largest of the last two steps. All microbatches of a step round with one scale.
-TEST(Fp8, DelayedScalesAreOfTheStepsBefore) {
+// Scales follow from the magnitudes that the operation was given, recomputed here: 1 in the first step, then the
+// format's largest number over the largest of the last two steps. All microbatches of a step round with one scale.
+TEST(Fp8, DelayedScalesComeFromPreviousSteps) {
   auto run = fp8(llama_tiny());
   run.grad_accum = 2;
   run.fp8_amax_history = 2;
@@ -150,8 +150,8 @@ TEST(Fp8, CurrentScalesFollowTheTensorAndNoHistory) {
   for (const auto& [state, scale] : log.scales) EXPECT_NE(scale, 1.0F);
 }
 
-// As custom places are apart (train_equality_test.cpp has the delayed ones); the scale is of all products of one input,
-// however many of them are computed again.
+// Custom places separate the products (train_equality_test.cpp tests delayed scales); all products of one input share a
+// scale, however many of them are recomputed.
 TEST(Fp8, EveryPolicyGivesTheBitsOfNoneWithCurrentScalesToo) {
   for (auto run : {gpt_tiny(), llama_tiny(), qwen3_tiny(), dropped(llama_tiny())}) {
     run = fp8(run, spec::Fp8Scaling::current);
@@ -188,7 +188,7 @@ TEST(Fp8, StatesAreInTheLedger) {
   const auto bf16 = dry_walk(run, 0).peak.optimizer_bytes;
   const auto up = [](std::int64_t floats) { return (floats * 4 + 255) / 256 * 256; };
   const std::int64_t linears = 4 * run.model.layers;
-  const std::int64_t states = 2 * up(3 * linears) + up(3 * 4 * linears);  // inverse scales lie 16 bytes apart
+  const std::int64_t states = 2 * up(3 * linears) + up(3 * 4 * linears);  // inverse scales are 16 bytes apart
   EXPECT_EQ(dry_walk(fp8(run, spec::Fp8Scaling::current), 0).peak.optimizer_bytes - bf16, states);
   EXPECT_EQ(dry_walk(fp8(run), 0).peak.optimizer_bytes - bf16, states + up(16 * 2 * linears) + up(16 * linears));
 }

@@ -1,4 +1,4 @@
-// The engine against training runs that PyTorch computed in f64 (tests/golden/README.md).
+// The engine compared with training runs that PyTorch computed in f64 (tests/golden/README.md).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 using spec::Json;
 
-// The repository's, unless this binary was carried to a machine without it: PERFBENCH_GOLDEN_DIR says where they are.
+// The repository's folder, unless this binary was carried to a machine without it: then PERFBENCH_GOLDEN_DIR names it.
 fs::path golden_folder() {
   const char* set = std::getenv("PERFBENCH_GOLDEN_DIR");
   return set != nullptr ? fs::path(set) : fs::path(PERFBENCH_SOURCE_DIR) / "tests/golden";
@@ -41,8 +41,8 @@ double l2(const std::vector<float>& values) {
 }
 
 // PyTorch's own f32 runs differ from its f64 run by up to fp32_abs_diff_*, the rounding errors of a few orders of
-// summation. Ours sums in another order: the error has the same size but another sign and draw, and over a few steps
-// the largest of many such draws stays below this multiple.
+// summation. Ours sums in another order: the error has the same size but is another draw, and over a few steps the
+// largest of many such draws stays below this multiple.
 constexpr double kOrders = 8.0;
 
 class Golden : public testing::TestWithParam<const char*> {
@@ -84,7 +84,7 @@ TEST_P(Golden, LossAndGradientNormFollowTheIndependentFramework) {
   }
 }
 
-// What an evaluation after the last step finds.
+// The result of an evaluation after the last step.
 class GoldenEvaluation : public Golden {};
 INSTANTIATE_TEST_SUITE_P(Families, GoldenEvaluation, testing::Values("llama-tiny-sft"),
                          [](const auto&) { return std::string("llama_tiny_sft"); });

@@ -1,4 +1,4 @@
-// The two ends of the model in their other ways: an embedding by products with one-hot rows, and logits in f32.
+// Alternatives at the two ends of the model: an embedding by products with one-hot rows, and logits in f32.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ class Ends : public testing::Test {
   }
 };
 
-// With positions and a tied embedding, and with neither; 64 tokens of a microbatch are chunks of 24, 24 and 16.
+// With positions and a tied embedding, and without either; 64 tokens of a microbatch are chunks of 24, 24 and 16.
 std::vector<spec::RunSpec> runs() {
   std::vector<spec::RunSpec> all{gpt_tiny(), llama_tiny()};
   for (auto& run : all) {
@@ -31,9 +31,9 @@ std::vector<spec::RunSpec> runs() {
 }
 
 // A product with one-hot rows has the bits of a lookup: the row times 1, added to zeros and, rounded once, to the
-// position. The gradient of a token is a sum over its rows, which is in another order: of n = 128 rows gamma_n = n u,
-// u = 2^-24, of their magnitudes (Higham, "Accuracy and Stability of Numerical Algorithms", 4.2). In bf16 the rows are
-// exact as well and the sums in f32.
+// position. The gradient of a token is a sum over its rows in another order: for n = 128 rows gamma_n = n u, u = 2^-24,
+// of their magnitudes (Higham, "Accuracy and Stability of Numerical Algorithms", 4.2). In bf16 the rows are exact as
+// well and the sums are in f32.
 TEST_F(Ends, AOneHotEmbeddingHasTheBitsOfALookup) {
   for (auto run : runs()) {
     for (const auto precision : {spec::Precision::fp32, spec::Precision::bf16}) {
@@ -54,7 +54,7 @@ TEST_F(Ends, AOneHotEmbeddingHasTheBitsOfALookup) {
       ASSERT_FALSE(a.empty());
       double most = 0;
       for (const float v : a) most = std::max(most, static_cast<double>(std::abs(v)));
-      // Their magnitudes exceed the largest sum by less than 100 for these inputs.
+      // Their magnitudes exceed the largest sum by less than a factor of 100 for these inputs.
       const double bound = 100.0 * 128.0 * 0x1p-24 * most;
       double farthest = 0;
       for (std::size_t i = 0; i < a.size(); ++i) {
@@ -66,7 +66,7 @@ TEST_F(Ends, AOneHotEmbeddingHasTheBitsOfALookup) {
   }
 }
 
-// Forward and backward a product of N tokens, V columns and M each; what the model is said to compute is no more.
+// Forward and backward are each a product of N tokens, V columns and M; the model's FLOPs do not include them.
 TEST_F(Ends, AOneHotEmbeddingCountsItsProducts) {
   for (auto run : runs()) {
     const auto before = dry_walk(run, 0);
@@ -83,11 +83,11 @@ TEST_F(Ends, AOneHotEmbeddingCountsItsProducts) {
   }
 }
 
-// Two runs of one seed have the same weights and, up to the logits, the same bits. A logit that is rounded to bf16
-// moves by u = 2^-8 of itself at most, and a loss, logsumexp less the target's logit, by twice the largest of that. A
-// logit is at most |x| |w| of its rows (Cauchy-Schwarz); |x| is the root of d_model behind an rmsnorm of weights 1.
+// Two runs with one seed have the same weights and, up to the logits, the same bits. A logit rounded to bf16 moves by
+// at most u = 2^-8 of itself, and a loss, logsumexp minus the target's logit, by at most twice the largest of these. A
+// logit is at most |x| |w| of its rows (Cauchy-Schwarz); |x| is the root of d_model behind an rmsnorm with weights 1.
 // bf16 rounds both rows once more: 1 + u each.
-TEST_F(Ends, LogitsInF32DifferByWhatTheirRoundingIs) {
+TEST_F(Ends, LogitsInF32DifferByTheirRounding) {
   auto run = llama_tiny();
   run.loss_chunk_tokens = 24;
   run.precision = spec::Precision::bf16;
@@ -112,8 +112,8 @@ TEST_F(Ends, LogitsInF32DifferByWhatTheirRoundingIs) {
   EXPECT_NE(got.grad_norm, want.grad_norm);
 }
 
-// 24 rows of logits: four bytes instead of two, and a gradient in two beside them.
-TEST_F(Ends, LogitsInF32TakeTheMemoryThatAWalkSays) {
+// 24 rows of logits: four bytes instead of two, and a two-byte gradient beside them.
+TEST_F(Ends, LogitsInF32TakeThePlannedMemory) {
   for (auto run : runs()) {
     run.precision = spec::Precision::bf16;
     run.logits = spec::LogitsType::fp32;

@@ -1,4 +1,4 @@
-// What cross-entropy reads and what the products behind it read, against the products themselves in f64.
+// The inputs of cross-entropy and of the products behind it, compared with these products in f64.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -39,8 +39,8 @@ class NotingHead : public cpu::CpuOps {
     DType type = DType::f32;
     std::int64_t row_stride = 0;
     Values x, weight, logits;    // [N, M], [V, M], [N, V]
-    Values gradient;             // as cross-entropy left it
-    Values read_by_products[2];  // of weight and input
+    Values gradient;             // as cross-entropy wrote it
+    Values read_by_products[2];  // for weight and input
   };
   explicit NotingHead(Noted& noted) : noted_(noted) {}
 
@@ -82,8 +82,8 @@ NotingHead::Noted first_chunk(const spec::RunSpec& run) {
   return noted;
 }
 
-// A product of bf16 operands is exact in f32, so a logit is a sum of M: gamma_M of their magnitudes (Higham, 3.1); kept
-// in bf16 it is rounded once more.
+// A product of bf16 operands is exact in f32, so a logit is a sum of M terms: gamma_M of their magnitudes (Higham,
+// 3.1); if kept in bf16 it is rounded once more.
 TEST(Logits, AreTheSumsOrThoseRoundedToBf16) {
   auto run = llama_tiny();
   run.precision = spec::Precision::bf16;
@@ -96,7 +96,8 @@ TEST(Logits, AreTheSumsOrThoseRoundedToBf16) {
     ASSERT_EQ(noted.type, in_f32 ? DType::f32 : DType::bf16);
     const std::size_t v = noted.weight.size() / m;
     ASSERT_EQ(noted.logits.size(), 24 * v);
-    // Rows begin at 16 bytes, also in bf16, whatever the vocabulary: of this one, they lie further apart.
+    // Rows begin at multiples of 16 bytes, also in bf16, whatever the vocabulary: for this one, there is padding
+    // between them.
     ASSERT_NE(v % 8, 0U);
     EXPECT_EQ(noted.row_stride % 8, 0);
     EXPECT_LT(noted.row_stride, static_cast<std::int64_t>(v) + 8);

@@ -1,5 +1,5 @@
-// What training adapters costs, against numbers by hand. Of lora_tiny, rank 4 in three layers of width 32, with 4 heads
-// and 2 key/value heads of 16 and a hidden width of 80, a layer's adapters have
+// The cost of training adapters, compared with numbers computed by hand. In lora_tiny, with rank 4 in three layers of
+// width 32, 4 heads and 2 key/value heads of 16 and a hidden width of 80, a layer's adapters have
 //   a: query, key, value, gate, up 5 x 4*32, out 4*64, down 4*80 = 1216
 //   b: query 64*4, key, value 2 x 32*4, out, down 2 x 32*4, gate, up 2 x 80*4 = 1408
 // elements, all in multiples of 16; 2624 f32 are 41 blocks of 256 bytes.
@@ -42,7 +42,7 @@ TEST(LoraCosts, GradientsAndMomentsAreThoseOfTheAdapters) {
   }
 }
 
-// Frozen weights are kept in the type of products, and are not cast for it; adapters are.
+// Frozen weights are kept in the type of products, so they need no cast; adapters do.
 TEST(LoraCosts, FrozenWeightsAreKeptInTheTypeOfProducts) {
   auto run = lora_tiny();
   const std::int64_t rope = in_blocks(run.seq_len * run.model.head_dim * 4);
@@ -62,9 +62,9 @@ TEST(LoraCosts, FrozenWeightsAreKeptInTheTypeOfProducts) {
   }
 }
 
-// Of a token, what layer 0 has no product for: the gradient by the normalised input, of query, key and value and their
-// adapters, or, where none but up and down have one, the whole way back through attention and the gradient by up's
-// input.
+// The products for a token that layer 0 does not compute: the gradients of the normalised input from query, key and
+// value and their adapters; or, if only up and down have adapters, the whole backward pass of attention and the
+// gradient of up's input.
 std::int64_t unread_of_lora_tiny() {
   return 2 * (32 * (64 + 32 + 32) + 3 * 4 * 32);
 }
@@ -72,10 +72,10 @@ std::int64_t unread_of_lora_mlp_tiny(std::int64_t seq_len) {
   return 2 * (4 * 32 * 32) + 4 * 4 * 8 * seq_len + 2 * (32 * 128 + 5 * 32);
 }
 
-TEST(LoraCosts, FlopsAreTheDefinitionLessWhatNothingReadsOfTheLowestLayer) {
+TEST(LoraCosts, FlopsAreTheDefinitionLessUnreadGradients) {
   for (auto run : {lora_tiny(), lora_mlp_tiny()}) {
     const auto& m = run.model;
-    // gpt_tiny's up and down are 32 x 128: rank 5 of both sides of each.
+    // gpt_tiny's up and down are 32 x 128: rank 5 on both sides of each.
     const std::int64_t adapters = m.bias == spec::BiasKind::all ? kLayers * 2 * 5 * (32 + 128) : kLayers * kAdapters;
     const std::int64_t tokens = run.global_batch * run.seq_len;
     const std::int64_t per_token =
@@ -91,15 +91,16 @@ TEST(LoraCosts, FlopsAreTheDefinitionLessWhatNothingReadsOfTheLowestLayer) {
   }
 }
 
-// What the adapters make of their inputs is made again for the way back.
+// The adapters' products with their inputs are recomputed for the backward pass.
 TEST(LoraCosts, InnerValuesAreComputedTwice) {
   const auto run = lora_tiny();
   EXPECT_EQ(dry_walk(run, 0).flops.rematerialised_flops, 2 * run.global_batch * run.seq_len * kLayers * kA);
 }
 
-// A layer's seven linear layers are four products, each with one by the input, and have seven of their adapters each,
-// but for query, key and value of layer 0, which have none by the input; three chunks of logits have two products each.
-TEST(LoraCosts, NothingIsComputedOfTheGradientsOfFrozenWeights) {
+// A layer's seven linear layers are four products, each with a gradient of its input, and seven adapters with theirs,
+// except query, key and value of layer 0, which have no gradient of the input; three chunks of logits have two products
+// each.
+TEST(LoraCosts, GradientsOfFrozenWeightsAreNotComputed) {
   auto run = lora_tiny();
   run.grad_accum = 2;
   run.loss_chunk_tokens = 24;
@@ -109,8 +110,8 @@ TEST(LoraCosts, NothingIsComputedOfTheGradientsOfFrozenWeights) {
   EXPECT_EQ(operations.at(spec::TraceOp::adamw).bytes, 28 * kLayers * kAdapters + 4 * 8);
   EXPECT_EQ(operations.at(spec::TraceOp::sum_of_squares).bytes, 4 * kLayers * kAdapters + 8);
   EXPECT_FALSE(operations.contains(spec::TraceOp::embedding_backward));
-  // x, its gradient twice, dy, statistics and the weight; no f32 gradient of the weight. None of layer 0's attention
-  // norm.
+  // x, its gradient twice, dy, statistics and the weight; no f32 gradient of the weight. Nothing for layer 0's
+  // attention norm.
   const std::int64_t rows = run.microbatch() * run.seq_len;
   EXPECT_EQ(operations.at(spec::TraceOp::norm_backward).bytes,
             2 * (2 * kLayers * (3 * rows * 32 + rows + 32) + (2 * kLayers - 1) * rows * 32) * 4);
@@ -127,8 +128,8 @@ TEST(LoraCosts, NothingIsComputedOfTheGradientsOfFrozenWeights) {
   }
 }
 
-// The way back ends with the lowest adapter: where attention has none, before attention.
-TEST(LoraCosts, TheWayBackEndsWithTheLowestAdapter) {
+// The backward pass ends with the lowest adapter: if attention has none, before attention.
+TEST(LoraCosts, TheBackwardPassEndsWithTheLowestAdapter) {
   const auto calls = [](const spec::RunSpec& run, spec::TraceOp operation) {
     for (const auto& work : count_operations(run, 0).operations) {
       if (work.operation == operation) return work.calls;
@@ -140,7 +141,7 @@ TEST(LoraCosts, TheWayBackEndsWithTheLowestAdapter) {
     const std::int64_t below_feed_forward = run.lora.targets == spec::LoraTargets::mlp ? 1 : 0;
     EXPECT_EQ(calls(run, attention_backward), kLayers - below_feed_forward);
     EXPECT_EQ(calls(run, norm_backward), 2 * kLayers - below_feed_forward);
-    // With its output kept and its projections not, attention is computed again for its own way back alone.
+    // If its output is kept and its projections are not, attention is recomputed only for its own backward pass.
     run.remat = "save_out_proj";
     EXPECT_EQ(calls(run, attention_forward), 2 * kLayers - below_feed_forward);
     EXPECT_EQ(calls(whole_model(run), attention_forward), 2 * kLayers);
@@ -148,8 +149,8 @@ TEST(LoraCosts, TheWayBackEndsWithTheLowestAdapter) {
   }
 }
 
-// Weights are gathered as ever, and the adapters' of each layer besides; their gradients alone are reduced.
-TEST(LoraCosts, GradientsOfAdaptersAloneAreReduced) {
+// Weights are gathered as usual, and each layer's adapters too; only the adapters' gradients are reduced.
+TEST(LoraCosts, OnlyGradientsOfAdaptersAreReduced) {
   auto run = lora_tiny();
   run.mesh.ici.fsdp = 4;
   for (const std::int64_t prefetch : {0, 1}) {
@@ -164,8 +165,9 @@ TEST(LoraCosts, GradientsOfAdaptersAloneAreReduced) {
   }
 }
 
-// A part of an adapter's sum goes with that of its product: there is no collective along tp that its model has not.
-// What the model has besides is the gradient by layer 0's input, a sum, and a gathering of it for the embedding's.
+// A part of an adapter's sum is added to that of its product, so adapters add no collective along tp. Without adapters
+// the model has two more: the sum that is the gradient of layer 0's input, and its gathering for the embedding's
+// gradient.
 TEST(LoraCosts, AdaptersAddNoCollectiveToALayersSums) {
   auto run = lora_tiny();
   run.mesh.ici.tp = 2;

@@ -1,5 +1,5 @@
-// Adapters that a run merges into its weights before it evaluates: what becomes of both, and that the model computes
-// what it did.
+// A run merges its adapters into its weights before it evaluates: what happens to both, and that the model computes the
+// same.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -35,7 +35,7 @@ spec::RunSpec in_bf16(spec::RunSpec run) {
   return run;
 }
 
-// In f32, and in bf16 with each way in which adapters become what products read.
+// In f32, and in bf16 with each way of converting adapters for products.
 std::vector<spec::RunSpec> in_every_type(const spec::RunSpec& run) {
   auto kept = in_bf16(run);
   kept.bf16_weights = spec::Bf16Weights::kept;
@@ -45,14 +45,14 @@ std::vector<spec::RunSpec> in_every_type(const spec::RunSpec& run) {
   return {run, in_bf16(run), kept, by_chance};
 }
 
-// So that adapters do much.
+// Large adapters have a large effect.
 InitRule with_large_adapters(const spec::RunSpec& run) {
   auto rule = first_weights(run);
   rule.constants_std = 1.0;
   return rule;
 }
 
-// Some steps, and what follows the last.
+// Some steps, and what follows the last one.
 struct Trained {
   Trained(const spec::RunSpec& run, int steps) : training(run, with_large_adapters(run), make_single_collectives()) {
     for (int i = 0; i < steps; ++i) training.step();
@@ -82,7 +82,7 @@ std::vector<float> values_of(const TensorView& values) {
 
 using ByName = std::map<std::string, std::vector<float>>;
 
-// Of every parameter, and under "bf16 " and its name the copy that some have.
+// The weights of every parameter, and under "bf16 " and its name the copy that some have.
 ByName weights_of(TrainingRun& training) {
   ByName out;
   for (const auto& unit : training.trainer().parameters().units()) {
@@ -98,7 +98,7 @@ ByName weights_of(TrainingRun& training) {
   return out;
 }
 
-// As products of the evaluation read them.
+// As the products of the evaluation read them.
 ByName adapters_of(TrainingRun& training) {
   ByName out;
   auto& gatherer = training.trainer().gatherer();
@@ -123,10 +123,10 @@ float rounded(double value, DType dtype) {
   return of_bf16((bits + 0x7FFFU + ((bits >> 16) & 1U)) >> 16);
 }
 
-// W + factor * B A, which in f32 has the rounding of `rank` products, as many additions of them (the last to W) and of
-// the factor: gamma_n of the magnitudes' sum, n = rank + 2 (Higham, "Accuracy and Stability", 3.1), another one for
-// what is above the first order, and one for this function's own f32. Rounding to W's type is monotonic: the weight
-// lies between the rounded ends of that range, which in bf16 are mostly one value.
+// W + factor * B A. In f32 it has the rounding of `rank` products, of as many additions (the last to W) and of the
+// factor: gamma_n of the sum of magnitudes, n = rank + 2 (Higham, "Accuracy and Stability", 3.1), one more for higher
+// orders, and one for this function's own f32. Rounding to W's type is monotonic: the weight lies between the rounded
+// ends of that range, which in bf16 are mostly one value.
 void expect_merged(const spec::RunSpec& run, const std::vector<float>& got, const std::vector<float>& before,
                    const std::vector<float>& a, const std::vector<float>& b, const std::string& what) {
   const auto rank = static_cast<std::size_t>(run.lora.rank);
@@ -153,7 +153,7 @@ void expect_merged(const spec::RunSpec& run, const std::vector<float>& got, cons
   EXPECT_GT(changed, got.size() / 2) << what;
 }
 
-TEST_F(LoraMerge, AddsEachAdapterToItsWeightOnceRoundedAndLeavesTheRestAsItIs) {
+TEST_F(LoraMerge, AddsEachAdapterToItsWeightWithOneRounding) {
   for (const auto& adapted : adapted_runs()) {
     for (const auto& run : in_every_type(merging(adapted))) {
       Trained trained(run, 2);
@@ -184,9 +184,9 @@ TEST_F(LoraMerge, AddsEachAdapterToItsWeightOnceRoundedAndLeavesTheRestAsItIs) {
   }
 }
 
-// Two trainings of equal bits, of which one merges. A merged weight is rounded once more, within the bound that holds
-// for the loss of a target, and so for the likelihood of each.
-TEST_F(LoraMerge, LeavesScoresAndTheNextLossAsTheyAre) {
+// Two trainings with equal bits, one of which merges. A merged weight is rounded once more, within the bound for the
+// loss of a target, and so for the likelihood of each.
+TEST_F(LoraMerge, KeepsScoresAndTheNextLoss) {
   for (auto run : adapted_runs()) {
     run.evaluation.path = "made up";
     Trained beside(run, 2);
@@ -205,7 +205,7 @@ TEST_F(LoraMerge, LeavesScoresAndTheNextLossAsTheyAre) {
   }
 }
 
-// Whether steps and layers are recorded, of the training before and after, and whether bf16 weights are kept. The third
+// Whether steps and layers are recorded, in the training before and after, and whether bf16 weights are kept. The third
 // step is the first that replays.
 TEST_F(LoraMerge, GivesTheSameBitsHoweverTheRunIsExecuted) {
   for (const auto& adapted : {lora_tiny(), lora_mlp_tiny()}) {
@@ -232,7 +232,7 @@ TEST_F(LoraMerge, GivesTheSameBitsHoweverTheRunIsExecuted) {
   }
 }
 
-TEST_F(LoraMerge, TakesThePlannedMemoryAndNoneOfAStepsWork) {
+TEST_F(LoraMerge, TakesThePlannedMemoryAndAddsNoWorkToAStep) {
   for (const auto& adapted : adapted_runs()) {
     for (auto run : {merging(adapted), in_bf16(merging(adapted))}) {
       run.remat = "full";

@@ -1,4 +1,4 @@
-// Adapters beside frozen weights: what they begin as, what they leave as it is, and what they are worth in the weights.
+// Adapters beside frozen weights: their initial effect, what stays unchanged, and their equivalent in the weights.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -33,9 +33,9 @@ spec::RunSpec without_adapters(spec::RunSpec run) {
   return run;
 }
 
-// b is zero then: what adapters add is exactly nothing. In bf16 the weights that were rounded once are those that are
-// rounded for every use. Where a product has gelu for an epilogue, which one with an adapter beside it has not, the
-// library may compute gelu otherwise: such models are left out.
+// b is zero at first, so adapters add exactly nothing. In bf16, weights rounded once equal those rounded for every use.
+// A product with an adapter cannot have gelu as its epilogue, and the library may compute gelu differently: such models
+// are left out.
 TEST_F(Lora, BeginsWithTheLossOfItsModelBitForBit) {
   for (auto run : adapted_runs()) {
     if (run.model.activation == spec::Activation::gelu_tanh) continue;
@@ -74,7 +74,7 @@ TEST_F(Lora, ChangesEveryAdapterAndNoWeightOfTheModel) {
   }
 }
 
-// W + alpha/rank * B A of every linear layer that has an adapter, in place of W.
+// Replaces W by W + alpha/rank * B A for every linear layer that has an adapter.
 void merge(TrainingRun& adapted, TrainingRun& model) {
   const auto& run = adapted.run();
   for (const auto& a : spec::parameter_table(run.model)) {
@@ -107,7 +107,7 @@ void merge(TrainingRun& adapted, TrainingRun& model) {
 TEST_F(Lora, ModelWithItsAdaptersMergedHasTheSameLoss) {
   for (const auto& run : adapted_runs()) {
     auto rule = first_weights(run);
-    rule.constants_std = 1.0;  // so that adapters do much
+    rule.constants_std = 1.0;  // so that adapters have a large effect
     TrainingRun adapted(run, rule, make_single_collectives());
     for (int i = 0; i < 3; ++i) adapted.trainer().step(i);
     TrainingRun model(without_adapters(run));
@@ -120,8 +120,8 @@ TEST_F(Lora, ModelWithItsAdaptersMergedHasTheSameLoss) {
   }
 }
 
-// The others' b is zero at first, and adds exactly nothing.
-TEST_F(Lora, AdaptersOfSomeLinearLayersHaveTheGradientsThatTheyHaveBesideAllOthers) {
+// The b of the other adapters is zero at first and adds exactly nothing.
+TEST_F(Lora, SomeAdaptersHaveTheGradientsThatTheyHaveBesideAllOthers) {
   auto run = lora_tiny();
   TrainingRun all(run, init_rule(run), make_single_collectives());
   all.step();

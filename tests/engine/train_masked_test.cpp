@@ -1,4 +1,4 @@
-// Training where some positions have no loss: a step's loss is the mean over those that have one.
+// Training in which some positions have no loss: a step's loss is the mean over those that have one.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -57,8 +57,8 @@ TEST_F(MaskedTraining, WithATargetEverywhereHasTheBitsOfPretraining) {
   }
 }
 
-// Of which one has no target, and no two have equally many: a mean of their means would be another.
-TEST_F(MaskedTraining, MicrobatchesWeighByTheirTargets) {
+// One of them has no target, and no two have equal numbers: a mean of their means would differ.
+TEST_F(MaskedTraining, MicrobatchesAreWeightedByTheirTargets) {
   for (auto run : {gpt_tiny(), llama_tiny(), dropless_tiny()}) {
     run = tuned(run);
     run.steps = 2;
@@ -74,7 +74,7 @@ TEST_F(MaskedTraining, MicrobatchesWeighByTheirTargets) {
       const auto b = parts->step();
       EXPECT_NEAR(b.loss, a.loss, kSumsInOtherOrder * a.loss);
       EXPECT_NEAR(b.grad_norm, a.grad_norm, kSumsInOtherOrder * a.grad_norm);
-      // Of the six rows the completions, 2 to 7 tokens; what is left of 16 behind twice as many.
+      // The completions of six rows have 2 to 7 tokens; the rest of 16 is behind prompts twice as long.
       EXPECT_EQ(a.loss_tokens, 2 + 3 + 4 + 5 + 6 + 7);
       EXPECT_EQ(b.loss_tokens, 27);
       EXPECT_EQ(b.padding_tokens, 12 + 10 + 8 + 6 + 4 + 2);
@@ -104,7 +104,7 @@ TEST_F(MaskedTraining, AStepWithoutTargetsHasNoLossAndChangesNothing) {
   }
 }
 
-// All positions go through the experts, whether they have a loss or not: what balances them is what it was.
+// All positions go through the experts, whether they have a loss or not: the balance does not change.
 TEST_F(MaskedTraining, TheBalanceOfExpertsIsNotOverTheTargets) {
   auto run = dropless_tiny();
   const auto gradients = [&](double weight, bool masked) {
@@ -129,8 +129,8 @@ TEST_F(MaskedTraining, TheBalanceOfExpertsIsNotOverTheTargets) {
   }
 }
 
-// Nor its gradients: it stands behind all that is real, and causal attention looks back.
-TEST_F(MaskedTraining, WhatStandsInPaddingChangesNoBit) {
+// Padding changes no gradients either: it is behind all real tokens, and causal attention looks back.
+TEST_F(MaskedTraining, PaddingChangesNoBit) {
   for (auto run : {gpt_tiny(), llama_tiny()}) {
     for (const auto kind : {spec::AttentionKind::flash, spec::AttentionKind::dot_product}) {
       run = tuned(run);
@@ -147,7 +147,7 @@ TEST_F(MaskedTraining, WhatStandsInPaddingChangesNoBit) {
   }
 }
 
-// The count of a step is not that of the step that was recorded.
+// The count of a replayed step differs from that of the recorded step.
 TEST_F(MaskedTraining, RecordedStepsHaveTheBitsOfExecutedOnes) {
   for (auto run : {gpt_tiny(), glam_tiny()}) {
     run = tuned(run);

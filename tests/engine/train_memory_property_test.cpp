@@ -1,5 +1,5 @@
-// A thousand random runs whose peak of memory the dry walk and a closed form (memory_closed_form.h), which has nothing
-// of the engine's, count alike.
+// For a thousand random runs, the dry walk and a closed form (memory_closed_form.h), which uses no code of the engine,
+// count the same peak of memory.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -17,15 +17,14 @@ namespace {
 
 constexpr std::uint64_t kRuns = 1000;
 constexpr int kMostShown = 5;
-// The closed form leaves out that each tensor is rounded up to 256 bytes, and a few scalars: of some tens of megabytes
-// in some hundred tensors less than a part in a thousand. And where tp does not divide a dim the walk may speak of a
-// rank that has a row or column less: of 256 or more along d_ff, on 4 ranks, 1 in 64 of the hidden values and their
-// weights at worst. That those are a small part of the peak where d_ff is small leaves less than another part in a
-// thousand.
+// The closed form ignores that each tensor is rounded up to 256 bytes, and a few scalars: for some tens of megabytes in
+// some hundred tensors, less than a part in a thousand. If tp does not divide a dim, the walk may report a rank with
+// one row or column less: with 256 or more along d_ff, on 4 ranks, at worst 1 in 64 of the hidden values and their
+// weights. These are a small part of the peak if d_ff is small, which leaves less than another part in a thousand.
 constexpr double kTolerance = 0.002;
 
-// Decoders of every width that is a few megabytes: queries wider and narrower than the model, grouped keys, fewer of
-// those than ranks along tp, gated or not, tied or not. No two of the three sizes need have a common factor.
+// Decoders of all widths that take a few megabytes: queries wider and narrower than the model, grouped keys, fewer of
+// those than ranks along tp, gated or not, tied or not. The three sizes need not have a common factor.
 spec::ModelSpec random_decoder(Draws& draws, std::int64_t tp, std::int64_t stages) {
   spec::ModelSpec model;
   model.name = "random";
@@ -83,7 +82,7 @@ spec::RunSpec random_training(std::uint64_t seed) {
   if (run.remat == spec::kCustomRemat) run.remat_custom = random_places(draws);
   run.fused_qkv = draws.once_in(2);
   run.fused_mlp = draws.once_in(2);
-  run.scan = draws.once_in(2);  // changes nothing on a CPU
+  run.scan = draws.once_in(2);  // has no effect on a CPU
   run.loss_chunk_tokens = draws.once_in(2) ? 512 : draws.number(16, 4096);
   run.fsdp_prefetch = draws.number(0, 1);
   return run;
@@ -101,7 +100,7 @@ std::vector<PeakOfStage> peaks_of(const spec::DryReport& report) {
   return out;
 }
 
-TEST(MemoryProperty, TheDryWalksPeakIsTheClosedForm) {
+TEST(MemoryProperty, TheDryWalksPeakEqualsTheClosedForm) {
   std::map<std::string, int> seen;
   int failed = 0;
   for (std::uint64_t seed = 0; seed < kRuns; ++seed) {
@@ -127,7 +126,7 @@ TEST(MemoryProperty, TheDryWalksPeakIsTheClosedForm) {
       ++seen[what];
     }
   }
-  // Every kind many times, or the runs say little.
+  // Every kind must occur many times, otherwise the runs prove little.
   EXPECT_EQ(seen.size(), 12U + 2 + 2 + 4 + 3 + 4 + 3 + 2);
   for (const auto& [what, times] : seen) EXPECT_GE(times, what == "peak in exposed_comm" ? 5 : 50) << what;
 }

@@ -1,4 +1,4 @@
-// What holds for every run on every mesh, walked dry on all of its ranks: together they hold the model once and compute
+// Properties of every run on every mesh, walked dry on all of its ranks: together they hold the model once and compute
 // what one rank does, each sends what others receive, and none needs more than the rank that a plan shows. Oracles are
 // the list of parameters, closed forms of it, and the order of axes that mesh_spec.h states.
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ spec::RunSpec property_run(std::uint64_t seed) {
   return random_run(seed, kRanks[seed % kRanks.size()], seed % 5 < 3 ? spec::Device::cpu : spec::Device::cuda);
 }
 
-// How many ranks have an element of a parameter, and how many of those as its only owner: the one whose value counts.
+// How many ranks have an element of a parameter, and how many of these are its owner, whose value counts.
 struct Held {
   std::int64_t ranks = 0;
   std::int64_t owners = 0;
@@ -85,7 +85,7 @@ bool is_cut_over_ep(const spec::RunSpec& run, const spec::ParameterSpec& paramet
   return run.mesh.ep() > 1 && parameter.dims.find("/ep") != std::string::npos;
 }
 
-// Of all layers.
+// The adapters of all layers.
 std::vector<spec::ParameterSpec> adapters_of(const spec::RunSpec& run) {
   std::vector<spec::ParameterSpec> out;
   for (std::int64_t layer = 0; layer < run.model.layers; ++layer) {
@@ -94,8 +94,8 @@ std::vector<spec::ParameterSpec> adapters_of(const spec::RunSpec& run) {
   return out;
 }
 
-// Every replica has each element once, and so has each rank along tp or ep where that does not cut the parameter. The
-// unit of a tied embedding is at both ends of a pipeline. One of all these owns it.
+// Every replica has each element once, and so has each rank along tp or ep if that does not cut the parameter. The unit
+// of a tied embedding is at both ends of a pipeline. One of all these owns it.
 void expect_each_element_held(const spec::RunSpec& run, const Holders& holders, const std::vector<RankWalk>& walks) {
   std::int64_t elements = 0;
   auto all = spec::parameter_table(run.model);
@@ -138,7 +138,8 @@ void expect_memory_of_states(const spec::RunSpec& run, const Grid& grid, const s
   EXPECT_EQ(report.peak.optimizer_bytes, moments + scales) << "rank " << report.rank;
 }
 
-// Elements of the model's weights whose name, without the layer, is one of these. Experts' are "experts.NAME".
+// The number of elements of the model's weights whose name, without the layer, is one of these. Experts' names are
+// "experts.NAME".
 std::int64_t elements_of(const spec::ModelSpec& model, std::initializer_list<const char*> names) {
   std::int64_t out = 0;
   for (const auto& parameter : spec::parameter_table(model)) {
@@ -150,8 +151,9 @@ std::int64_t elements_of(const spec::ModelSpec& model, std::initializer_list<con
   return out;
 }
 
-// What a layer's experts multiply in a step: every choice of a token, or with a capacity all slots, of each expert for
-// each sequence. They are floor(T*f/E), in fours above one, of top2_gshard, and floor(ceil(T*C/E)*f) of topk_softmax.
+// The rows that a layer's experts multiply in a step: every choice of a token or, with a capacity, all slots of each
+// expert for each sequence. The slots are floor(T*f/E), above one in multiples of four, for top2_gshard, and
+// floor(ceil(T*C/E)*f) for topk_softmax.
 std::int64_t rows_of_experts(const spec::RunSpec& run) {
   const auto& moe = run.model.moe;
   if (moe.capacity_factor == 0.0) return run.global_batch * run.seq_len * moe.top_k;
@@ -166,12 +168,12 @@ std::int64_t rows_of_experts(const spec::RunSpec& run) {
   return run.global_batch * moe.n_experts * std::max<std::int64_t>(slots, 1);
 }
 
-// Forward, by the input and, where the weights train, by them: of one token and element.
+// For one token and element: the forward product, the gradient of the input and, if the weights train, their gradient.
 std::int64_t flops_of_a_weight(const spec::RunSpec& run) {
   return run.lora.used() ? 4 : 6;
 }
 
-// Ranks along tp share the router's products forward, by rows; each makes the gradients of its own part of the gates.
+// Ranks along tp share the router's forward products by rows; each computes the gradients of its own part of the gates.
 std::int64_t flops_of_experts(const spec::RunSpec& run) {
   if (run.model.moe.n_experts == 0) return 0;
   const std::int64_t tokens = run.global_batch * run.seq_len;
@@ -182,13 +184,13 @@ std::int64_t flops_of_experts(const spec::RunSpec& run) {
          2 * tokens * elements_of(run.model, {"router"}) * (1 + gradients * run.mesh.tp());
 }
 
-// What all ranks multiply of adapters, in elements: one that is not cut over tp on every rank along it, but of key and
-// value heads that each has whole the rows of the head that it computes.
+// The products of adapters on all ranks, in elements. An adapter that is not cut over tp is multiplied on every rank
+// along it; for key and value heads that each rank has whole, only the rows of the head that it computes.
 struct AdapterWork {
   std::int64_t attention = 0;
   std::int64_t feed_forward = 0;
-  std::int64_t a_more = 0;      // of a, than on one rank
-  std::int64_t again_more = 0;  // of a and b, in linear layers that a policy computes again
+  std::int64_t a_more = 0;      // for a, beyond one rank
+  std::int64_t again_more = 0;  // for a and b, in linear layers that a policy recomputes
 };
 
 AdapterWork work_of_adapters(const spec::RunSpec& run) {
@@ -210,7 +212,7 @@ AdapterWork work_of_adapters(const spec::RunSpec& run) {
     const bool of_attention = linear == "query" || linear == "key" || linear == "value" || linear == "out";
     (of_attention ? work.attention : work.feed_forward) += done;
     if (parameter.kind == spec::ParameterKind::adapter_a) work.a_more += done - elements;
-    // A block's only input projection is a policy's first; nobody reads the down projection again.
+    // Policies call a block's only input projection the first one; the down projection is not needed again.
     if (linear == "down") continue;
     const auto saved = linear == "up" && !gated ? spec::Saved::mlpwi_0 : kNames.at(linear);
     if (!plan.keeps(saved)) work.again_more += done - elements;
@@ -218,8 +220,8 @@ AdapterWork work_of_adapters(const spec::RunSpec& run) {
   return work;
 }
 
-// What all ranks leave out, of one token: layer 0's gradients that no adapter reads, down to a frozen embedding. Ranks
-// along tp have each the whole a of an adapter.
+// FLOPs per token that all ranks leave out: layer 0's gradients that no adapter reads, down to a frozen embedding.
+// Ranks along tp each have the whole a of an adapter.
 struct UnreadFlops {
   std::int64_t attention_projection = 0;
   std::int64_t attention_score = 0;
@@ -241,9 +243,9 @@ UnreadFlops unread_flops(const spec::RunSpec& run) {
           .feed_forward = 2 * (elements_of(model, {"0.gate", "0.up"}) + inputs * of_an_adapter)};
 }
 
-// Of all ranks: 6 for every token and element of a weight, 4 of one that is frozen, and the causal half of attention
-// (flops.h), 6*h*e*T a token and layer. What a policy computes again is as much as on one rank. Of key and value heads
-// that ranks along tp hold whole each computes one, together as many as there are ranks.
+// Over all ranks: 6 for every token and element of a weight, 4 if it is frozen, and the causal half of attention
+// (flops.h), 6*h*e*T a token and layer. A policy recomputes the same amount as on one rank. If ranks along tp hold key
+// and value heads whole, each computes one of them, so there are as many as ranks.
 void expect_one_ranks_work(const spec::RunSpec& run, const std::vector<RankWalk>& walks) {
   spec::FlopCounts all;
   for (const auto& rank : walks) spec::add(all, rank.report.flops);
@@ -253,13 +255,13 @@ void expect_one_ranks_work(const spec::RunSpec& run, const std::vector<RankWalk>
   alone.expert_buffer_factor = spec::RunSpec().expert_buffer_factor;
   const auto& model = run.model;
   const std::int64_t tokens = run.global_batch * run.seq_len;
-  std::int64_t one_layer_more = 0;  // of the keys' or the values' projection, in a pass
+  std::int64_t one_layer_more = 0;  // for the projection of keys or values, in a pass
   if (has_few_heads(run)) {
     one_layer_more = 2 * tokens * (run.mesh.tp() - model.n_kv_heads) * model.head_dim * model.d_model;
   }
   const std::int64_t one_pass_more = model.layers * one_layer_more;
   const auto plan = spec::resolve_remat(run);
-  // Layer 0's attention is computed again for what follows it alone, if its gradients are not read.
+  // If its gradients are not needed, layer 0's attention is recomputed only for what follows it.
   const bool unread_attention = run.lora.used() && run.lora.targets == spec::LoraTargets::mlp;
   const std::int64_t layers_again = model.layers - (unread_attention && plan.keeps(spec::Saved::out_proj) ? 1 : 0);
   const std::int64_t again =
@@ -282,7 +284,7 @@ void expect_one_ranks_work(const spec::RunSpec& run, const std::vector<RankWalk>
                                           2 * tokens * (adapters.a_more + adapters.again_more));
 }
 
-// Ranks that differ in their sequences alone count equal shares, whatever experts their tokens go to.
+// Ranks that differ only in their sequences count equal shares, whatever experts their tokens go to.
 void expect_equal_shares_of_work(const Grid& grid, const std::vector<RankWalk>& walks) {
   for (const auto& rank : walks) {
     Place first = grid.place(rank.report.rank);
@@ -306,7 +308,7 @@ std::string name_of(const MeshGroup& group) {
   return out;
 }
 
-// The ranks of a group are those that differ along its axes alone: all are told the same, in the same order.
+// The ranks of a group are those that differ only along its axes: all are told the same, in the same order.
 void expect_groups_to_agree(const Grid& grid, const std::vector<RankWalk>& walks) {
   struct Group {
     const std::vector<Call>* calls;
@@ -331,7 +333,7 @@ void expect_groups_to_agree(const Grid& grid, const std::vector<RankWalk>& walks
   }
 }
 
-// In each direction a stage receives what the one before it there has sent, in the same order.
+// In each direction a stage receives what its predecessor there has sent, in the same order.
 void expect_neighbours_to_match(const Grid& grid, std::int64_t stages, const std::vector<RankWalk>& walks) {
   for (const auto& rank : walks) {
     for (const auto heading : {Heading::onward, Heading::back}) {
@@ -347,7 +349,7 @@ void expect_neighbours_to_match(const Grid& grid, std::int64_t stages, const std
   }
 }
 
-// What a report counts is what was told, by the names of axes and level.
+// A report counts the communication that was requested, by the names of axes and level.
 void expect_traffic_as_told(const Grid& grid, std::int64_t stages, const RankWalk& rank) {
   std::map<std::pair<std::string, std::string>, std::array<std::int64_t, 3>> told;  // messages, payload, sent
   const auto add = [&](const std::string& axis, const std::string& what, std::int64_t bytes, std::int64_t sent) {
@@ -384,7 +386,8 @@ void expect_traffic_as_told(const Grid& grid, std::int64_t stages, const RankWal
   EXPECT_TRUE(counted == told) << "traffic of rank " << own;
 }
 
-// The rank that a plan shows needs as much as any, and so does each stage's in its stage; it fits a limit that all fit.
+// The rank that a plan shows needs at least as much as any other, and so does each stage's within its stage; it fits a
+// limit that all fit.
 void expect_worst_rank(spec::RunSpec run, const Grid& grid, const std::vector<RankWalk>& walks) {
   std::int64_t need = 0;
   std::int64_t arena = 0;
@@ -489,8 +492,8 @@ void count_kinds_of_experts(const spec::RunSpec& run, std::map<std::string, int>
   }
 }
 
-// The runs reach what is to hold for them.
-TEST(EveryRunOnEveryMesh, IsOfEveryKind) {
+// The runs cover all kinds of models.
+TEST(EveryRunOnEveryMesh, CoversEveryKind) {
   std::map<std::string, int> runs;
   for (std::uint64_t seed = 0; seed < kRandomRuns; ++seed) {
     const auto run = property_run(seed);

@@ -1,5 +1,5 @@
-// What a step's operations cost: against the report of the same walk, and against closed forms that share no code with
-// it.
+// The cost of a step's operations, compared with the report of the same walk, and with closed forms that share no code
+// with it.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -45,9 +45,9 @@ TEST(Operations, HaveTheFlopsOfTheReport) {
   }
 }
 
-// Four products of a gated layer (query, key and value; out; gate and up; down), each with two gradients, and three of
-// each chunk of logits, in each microbatch; apart they are seven. 8*16 tokens: two microbatches of 64 are chunks of 24,
-// 24 and 16.
+// Four products of a gated layer (query, key and value; out; gate and up; down), each with two gradients, and three for
+// each chunk of logits, in each microbatch; as separate products they are seven. 8*16 tokens: two microbatches of 64
+// are chunks of 24, 24 and 16.
 TEST(Operations, AreCalledAsOftenAsTheModelSays) {
   auto run = llama_tiny();
   run.grad_accum = 2;
@@ -63,7 +63,7 @@ TEST(Operations, AreCalledAsOftenAsTheModelSays) {
   EXPECT_EQ(operations.at(TraceOp::adamw).calls, 1);
   EXPECT_FALSE(operations.contains(TraceOp::cast));
   EXPECT_FALSE(operations.contains(TraceOp::one_hot));
-  // Each chunk of tokens again, forward and backward.
+  // Again for each chunk of tokens, forward and backward.
   run.embedding = spec::EmbeddingKind::one_hot;
   const auto by_products = operations_of(run);
   EXPECT_EQ(by_products.at(TraceOp::one_hot).calls, 2 * 2 * 3);
@@ -72,9 +72,9 @@ TEST(Operations, AreCalledAsOftenAsTheModelSays) {
   EXPECT_FALSE(operations.contains(TraceOp::bias_backward));
 }
 
-// Biases are as adjacent as weights are. With fewer key and value heads than ranks along tp, a rank's are not those
-// that its weights begin with: products of their own.
-TEST(Operations, AreJoinedWhereTheirWeightsLieTogether) {
+// Biases are as adjacent as weights are. With fewer key and value heads than ranks along tp, a rank's weights are not
+// the first ones, so they are separate products.
+TEST(Operations, AreJoinedIfTheirWeightsAreAdjacent) {
   auto biased = gpt_tiny();
   biased.loss_chunk_tokens = 1 << 20;
   const auto matmuls = [](const spec::RunSpec& run, std::int64_t rank) {
@@ -90,9 +90,9 @@ TEST(Operations, AreJoinedWhereTheirWeightsLieTogether) {
   EXPECT_EQ(matmuls(few_heads, 1), 3 * (few_heads.model.layers * 6 + 1));
 }
 
-// A layer's bias is made for the forward pass and for flash's look at the scores on the way back, a third time where
-// the forward pass is repeated; dot_product needs its gradient alone.
-TEST(Operations, OfARelativeBiasAreMadeAgainWhereScoresAre) {
+// A layer's bias is made for the forward pass, for flash attention's recomputation of scores in the backward pass, and
+// a third time if the forward pass is repeated; dot_product needs only its gradient.
+TEST(Operations, RecomputeARelativeBiasWithTheScores) {
   auto run = t5_tiny();
   const std::int64_t layers = run.model.layers;
   const auto made = [&] { return operations_of(run).at(TraceOp::relative_bias_forward).calls; };
@@ -105,8 +105,8 @@ TEST(Operations, OfARelativeBiasAreMadeAgainWhereScoresAre) {
   EXPECT_EQ(operations_of(run).at(TraceOp::relative_bias_backward).calls, layers);
 }
 
-// f32 weights, gradients and two moments are read, all but the gradients written: 28 bytes a parameter, and the step's
-// four factors. Every matrix of the model divides into alignments of 16 elements, so nothing is padded.
+// f32 weights, gradients and two moments are read, and all but the gradients written: 28 bytes a parameter, and the
+// step's four factors. Every matrix of the model divides into alignments of 16 elements, so nothing is padded.
 TEST(Operations, UpdateEveryParameterOnceAStep) {
   auto run = llama_tiny();
   const std::int64_t parameters = spec::count_parameters(run.model).total;
@@ -118,8 +118,8 @@ TEST(Operations, UpdateEveryParameterOnceAStep) {
   }
 }
 
-// The weights that are kept in bf16 are written with the update, 2 bytes a parameter, and cast nowhere else.
-TEST(Operations, OfKeptBf16WeightsHaveNoCast) {
+// Weights kept in bf16 are written with the update, 2 bytes a parameter, and never cast.
+TEST(Operations, DoNotCastKeptBf16Weights) {
   auto run = llama_tiny();
   const std::int64_t parameters = spec::count_parameters(run.model).total;
   run.precision = spec::Precision::bf16;
@@ -132,9 +132,9 @@ TEST(Operations, OfKeptBf16WeightsHaveNoCast) {
   }
 }
 
-// A further chunk reads the weights twice, for the logits and for the gradient of its rows, and it reads and writes the
+// A further chunk reads the weights twice, for the logits and for the gradient of its rows, and reads and writes the
 // gradient of the weights: V*M*4 bytes four times.
-TEST(Operations, OfMoreChunksOfLogitsMoveTheUnembeddingMoreOften) {
+TEST(Operations, MoveTheUnembeddingOnceForEachChunkOfLogits) {
   auto run = llama_tiny();
   const std::int64_t weight = run.model.vocab_size * run.model.d_model * 4;
   run.loss_chunk_tokens = 128;
@@ -145,7 +145,7 @@ TEST(Operations, OfMoreChunksOfLogitsMoveTheUnembeddingMoreOften) {
   EXPECT_EQ(four.bytes - one.bytes, 3 * (2 * weight + 2 * weight));
 }
 
-TEST(Operations, OfARunThatCannotBeSayWhy) {
+TEST(Operations, AreReplacedByAReasonForAnInfeasibleRun) {
   auto run = llama_tiny();
   run.precision = spec::Precision::tf32;
   auto report = count_operations(run, 0);
@@ -160,7 +160,7 @@ TEST(Operations, OfARunThatCannotBeSayWhy) {
   EXPECT_FALSE(report.operations.empty());
 }
 
-TEST(Operations, AreALineThatIsReadBack) {
+TEST(Operations, AreWrittenAndReadAsALine) {
   const auto report = count_operations(gpt_tiny(), 0);
   const auto line = to_json_line(report);
   EXPECT_EQ(line.find('\n'), std::string::npos);

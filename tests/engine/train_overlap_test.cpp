@@ -1,4 +1,5 @@
-// What is sent beside which computation: the order of a step's gatherings, reductions, waits and operations.
+// Which communication overlaps with which computation: the order of a step's gatherings, reductions, waits and
+// operations.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +21,7 @@ namespace {
 using testing::ElementsAreArray;
 using Order = std::vector<std::string>;
 
-// Communicates nothing and notes what is submitted and waited for, by the names of units. A wait turns a clock by 10
+// Communicates nothing and notes what is submitted and waited for, by the names of units. A wait advances a clock by 10
 // ns.
 class NotedUnits final : public SilentCollectives {
  public:
@@ -45,7 +46,7 @@ class NotedUnits final : public SilentCollectives {
 
   bool host_waits() const override { return true; }
 
-  // A unit's own shard, or of its size: what an embedding's second gradient is reduced to.
+  // A unit's own shard, or a tensor of its size: the target of the reduction of an embedding's second gradient.
   std::string unit_of(const TensorView& shard) const {
     std::string of_size;
     for (const auto& unit : store_->units()) {
@@ -113,8 +114,8 @@ Order order_of_a_step(const spec::RunSpec& run, std::int64_t prefetch) {
   return step_of_two_layers(run, prefetch).order;
 }
 
-// By the clock of the steps, also where that is not the machine's.
-TEST(Overlap, TrafficSaysOfWhatTheExposedTimeIs) {
+// Measured by the clock of the steps, also if that is not the machine's.
+TEST(Overlap, TrafficNamesTheCollectivesOfExposedTime) {
   const auto step = step_of_two_layers(llama_tiny(), 1);
   std::int64_t exposed_ns = 0;
   for (const auto& row : step.traffic) {
@@ -125,7 +126,7 @@ TEST(Overlap, TrafficSaysOfWhatTheExposedTimeIs) {
   EXPECT_EQ(step.record.exposed_comm_ns, exposed_ns);
 }
 
-TEST(Overlap, EveryUnitIsGatheredBesideTheOneBeforeAndReducedBesideTheOneBehind) {
+TEST(Overlap, UnitsAreGatheredAndReducedDuringTheirNeighboursComputation) {
   EXPECT_THAT(
       order_of_a_step(llama_tiny(), 1),
       ElementsAreArray(
@@ -136,7 +137,7 @@ TEST(Overlap, EveryUnitIsGatheredBesideTheOneBeforeAndReducedBesideTheOneBehind)
            "settle layers.1",  "embedding_backward", "reduce embedding", "settle layers.0",    "settle embedding"}));
 }
 
-// The gradient of the unembedding and that of the head are complete at the same time: none waits for the other.
+// The gradients of the unembedding and of the head are complete at the same time: neither waits for the other.
 TEST(Overlap, ATiedEmbeddingIsReducedBesideTheLastLayer) {
   EXPECT_THAT(
       order_of_a_step(gpt_tiny(), 1),

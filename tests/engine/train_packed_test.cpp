@@ -1,4 +1,4 @@
-// Training on rows of several documents: each is trained on as in a row of its own.
+// Training on rows of several documents gives the same as training on each document in its own row.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ bool equal_in_all_bits(const std::vector<float>& a, const std::vector<float>& b)
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
-// A document of a data set that tests make up: its tokens do not depend on where it stands.
+// A document of a made-up data set: its tokens do not depend on its place.
 struct MadeDocument {
   std::int64_t id = 0;
   std::int64_t tokens = 0;
@@ -70,7 +70,7 @@ class MadeRows final : public TokenSource {
     return static_cast<std::int32_t>(stream.bits(static_cast<std::uint64_t>(1000 * document + i)) %
                                      static_cast<std::uint64_t>(run_.model.vocab_size));
   }
-  // f(where it begins in the batch, and in its row, the document).
+  // Calls f(where it begins in the batch, and in its row, the document).
   template <class F>
   void for_documents(const BatchPlace& place, F&& f) const {
     for (std::int64_t b = 0; b < run_.microbatch(); ++b) {
@@ -91,8 +91,8 @@ MakeTokens made(MadeRows::Rows rows) {
   return [rows = std::move(rows)](const spec::RunSpec& run) { return std::make_unique<MadeRows>(run, rows); };
 }
 
-// In rows of their own they are fine-tuned on, without a word of packing.
-TEST_F(PackedTraining, DocumentsInARowTrainAsDocumentsInRowsOfTheirOwn) {
+// In separate rows they are fine-tuned on, without packing.
+TEST_F(PackedTraining, DocumentsInARowTrainAsInSeparateRows) {
   const std::vector<MadeDocument> d{{1, 5}, {2, 1}, {3, 7}, {4, 16}, {5, 2}, {6, 14}, {7, 3}, {8, 9}};
   const MadeRows::Rows together{{d[0], d[1], d[2]}, {d[3]}, {d[4], d[5]}, {d[6], d[7]}};
   MadeRows::Rows apart;
@@ -130,7 +130,7 @@ TEST_F(PackedTraining, DocumentsInARowTrainAsDocumentsInRowsOfTheirOwn) {
   }
 }
 
-// Nothing is computed otherwise because a row says where its only document begins.
+// If a row has only one document, telling where it begins changes no computation.
 TEST_F(PackedTraining, ADocumentThatFillsItsRowHasTheBitsOfARow) {
   for (const auto& run : {gpt_tiny(), llama_tiny(), t5_tiny()}) {
     auto tuned = run;
@@ -146,7 +146,7 @@ TEST_F(PackedTraining, ADocumentThatFillsItsRowHasTheBitsOfARow) {
   }
 }
 
-TEST_F(PackedTraining, WhatStandsInPaddingChangesNoBitOfPackedRows) {
+TEST_F(PackedTraining, PaddingChangesNoBitOfPackedRows) {
   for (auto run : {packed(gpt_tiny()), packed(t5_tiny())}) {
     for (const auto kind : {spec::AttentionKind::flash, spec::AttentionKind::dot_product}) {
       run.attention = kind;

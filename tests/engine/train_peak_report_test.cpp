@@ -1,5 +1,5 @@
-// What a dry walk says of its peak beside the amounts: when it is, what the policy does with each value of a layer,
-// what goes to the host.
+// The report of a dry walk about its peak, beside the amounts: when it is, where the policy keeps each value of a
+// layer, and what goes to the host.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ std::int64_t allocated(std::int64_t bytes) {
   return (bytes + 255) / 256 * 256;
 }
 
-// A copy goes out for each layer and microbatch.
+// One copy goes out for each layer and microbatch.
 TEST(PeakReport, CountsWhatAStepSendsToTheHost) {
   auto run = llama_tiny();
   EXPECT_EQ(dry_walk(run, 0).offloaded_bytes, 0);
@@ -69,15 +69,15 @@ TEST(PeakReport, ListsTheValuesThatBackwardReadsWithTheirPlaces) {
   expect("value_proj", "value_proj", remat, m.n_kv_heads * m.head_dim, m.layers);
   expect("context", "context", remat, m.n_heads * m.head_dim, m.layers);
   expect("mlpwi", "mlpwi_0+mlpwi_1", offload, 2 * m.d_ff, m.layers);
-  // What the embedding gives is the first layer's input, what a layer gives that of the next.
+  // The embedding's output is the first layer's input, and a layer's output that of the next.
   expect("layer_input", "layer_input", device, m.d_model, 1);
   expect("layer_output", "layer_input", device, m.d_model, m.layers - 1);
   run.task = spec::Task::eval;
   EXPECT_TRUE(dry_walk(run, 0).intermediates.empty()) << "there is no backward pass";
 }
 
-// Of a vocabulary beside which all else is nothing, at the logits; of wide feed-forward blocks of which none is kept,
-// in the first to go back.
+// With a large vocabulary it is at the logits; with wide feed-forward blocks that are not kept, in the first backward
+// pass.
 TEST(PeakReport, SaysWhenThePeakIs) {
   auto run = llama_tiny();
   run.model.vocab_size = 100'000;
@@ -95,7 +95,7 @@ TEST(PeakReport, SaysWhenThePeakIs) {
   EXPECT_EQ(at.tensor.rfind("layers.2.", 0), 0U) << at.tensor;
 }
 
-// One token of one sequence, so that nothing in the step is large: frozen bf16 weights are drawn as f32 first.
+// One token of one sequence, so that nothing in the step is large: frozen bf16 weights are first drawn as f32.
 TEST(PeakReport, SaysWhenThePeakIsBeforeTheStep) {
   auto run = llama_tiny();
   run.precision = spec::Precision::bf16;
@@ -109,7 +109,7 @@ TEST(PeakReport, SaysWhenThePeakIsBeforeTheStep) {
   EXPECT_EQ(dry_walk(run, 0).peak_at.tensor, "initial_weights");
 }
 
-// The line of a step goes through its peak, where that is, and no higher.
+// The curve of a step reaches its peak at the reported place, and nowhere exceeds it.
 TEST(MemoryCourse, PeaksWhereTheStepDoes) {
   for (auto run : {gpt_tiny(), llama_tiny()}) {
     for (const auto* remat : {"none", "full", "qkv_proj_offloaded"}) {
@@ -126,8 +126,8 @@ TEST(MemoryCourse, PeaksWhereTheStepDoes) {
   }
 }
 
-// Of more spans than it keeps: in order, from the first to the last of them, and still with the peak.
-TEST(MemoryCourse, OfALongStepKeepsTheLargest) {
+// With more spans than it keeps: samples in order, from the first to the last, and including the peak.
+TEST(MemoryCourse, KeepsTheLargestSamplesOfALongStep) {
   auto run = llama_tiny();
   run.model.layers = 24;
   const auto course = memory_course(run, 0);
@@ -146,7 +146,7 @@ TEST(MemoryCourse, OfALongStepKeepsTheLargest) {
   EXPECT_EQ(highest, dry_walk(run, 0).peak.total_bytes);
 }
 
-// A witness by itself: what is waited for, and what follows the step.
+// A witness alone: waits, and the time after the step.
 TEST(PeakWitness, NamesTheOutermostPhaseAndAllPartsOfTheModel) {
   const auto ops = make_dry_ops();
   const auto collectives = make_dry_collectives(Mesh(spec::MeshSpec(), 0), communication(spec::RunSpec()));

@@ -1,5 +1,4 @@
-// Every stage's list, run against those of its neighbours: nothing waits for ever, every message finds who waits for
-// it.
+// Every stage's list, executed against those of its neighbours: nothing waits for ever, and every message is received.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -42,7 +41,7 @@ struct Message {
   std::int64_t microbatch;
   bool operator==(const Message&) const = default;
 };
-// From a stage to the next one (outputs) or the one before (gradients).
+// From a stage to the next one (outputs) or to the previous one (gradients).
 struct Link {
   std::int64_t from;
   Kind kind;
@@ -84,7 +83,7 @@ TEST(PipelineSchedule, ComputesEveryChunkOfEveryMicrobatchOnceForwardThenBackwar
   }
 }
 
-// A message for each computation that needs one; receiving has begun when it is waited for, and one computation ahead.
+// There is a message for each computation that needs one; receiving begins one computation before it is waited for.
 TEST(PipelineSchedule, BeginsToReceiveOneComputationAhead) {
   for (const auto& shape : shapes()) {
     SCOPED_TRACE(words(shape));
@@ -110,7 +109,7 @@ TEST(PipelineSchedule, BeginsToReceiveOneComputationAhead) {
   }
 }
 
-// One stage's turn: goes on until it waits. True where it went on.
+// A stage runs until it waits. Returns whether it advanced.
 class Stage {
  public:
   Stage(const PipelineShape& shape, std::int64_t stage) : shape_(shape), actions_(pipeline_actions(shape, stage)) {}
@@ -141,8 +140,8 @@ class Stage {
   std::size_t next_ = 0;
 };
 
-// Links that hold one message: the least with which crossing messages can pass each other.
-TEST(PipelineSchedule, EndsWhereLinksHoldOneMessage) {
+// Links that hold one message: the least that lets crossing messages pass each other.
+TEST(PipelineSchedule, EndsIfLinksHoldOneMessage) {
   for (const auto& shape : shapes()) {
     SCOPED_TRACE(words(shape));
     std::vector<Stage> stages;
@@ -206,7 +205,7 @@ TEST(PipelineSchedule, EndsOnThreads) {
   }
 }
 
-// What a stage holds at once is what a pipeline of this kind is for: no more microbatches than it has stages.
+// The purpose of such a pipeline is how little a stage holds at once: at most as many microbatches as there are stages.
 TEST(PipelineSchedule, HoldsAtMostAsManyMicrobatchesAsStagesFollow) {
   for (const auto& shape : shapes()) {
     if (shape.chunks_per_stage > 1) continue;
@@ -223,13 +222,13 @@ TEST(PipelineSchedule, HoldsAtMostAsManyMicrobatchesAsStagesFollow) {
   }
 }
 
-TEST(PipelineSchedule, WithoutAPipelineIsOneMicrobatchAfterTheOther) {
+TEST(PipelineSchedule, WithoutAPipelineMicrobatchesFollowEachOther) {
   const std::vector<PipelineAction> expected{
       {Kind::forward, 0, 0}, {Kind::backward, 0, 0}, {Kind::forward, 0, 1}, {Kind::backward, 0, 1}};
   EXPECT_EQ(pipeline_actions({.microbatches = 2}, 0), expected);
 }
 
-TEST(PipelineSchedule, RefusesWhatCannotBe) {
+TEST(PipelineSchedule, RefusesImpossibleShapes) {
   EXPECT_THROW(pipeline_actions({.stages = 4, .chunks_per_stage = 2, .microbatches = 6}, 0), LogicFault);
   EXPECT_THROW(pipeline_actions({.stages = 4, .microbatches = 6}, 4), LogicFault);
   EXPECT_THROW(pipeline_actions({.stages = 4, .microbatches = 0}, 0), LogicFault);

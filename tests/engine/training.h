@@ -1,4 +1,4 @@
-// Trains a run in this process and keeps what tests compare.
+// Trains a run in this process and keeps the values that tests compare.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ struct TrainedStep {
   std::int64_t padding_tokens = 0;
 };
 
-// A step takes seconds on an emulated device, so that it has half the sequences there.
+// On an emulated device a step takes seconds, so it has half the sequences there.
 inline spec::RunSpec sized_for_device(spec::RunSpec run) {
   if (is_slow()) run.global_batch /= 2;
   return run;
@@ -38,11 +38,11 @@ inline bool same_bits(const std::vector<float>& a, const std::vector<float>& b) 
 
 // f32 sums of n products in another order differ by at most gamma_n = n u / (1 - n u), u = 2^-24 (Higham, "Accuracy and
 // Stability", 3.1), relative to the sum of magnitudes. The longest sum on the way to the first loss has n = d_ff terms
-// and there are fewer than 64 rounded operations in a chain; magnitudes exceed values by less than 100 for these
-// inputs.
+// and there are fewer than 64 rounded operations in a chain; magnitudes exceed values by less than a factor of 100 for
+// these inputs.
 inline constexpr double kSumsInOtherOrder = 100.0 * 64.0 * 0x1p-24;
 
-// A run's own first weights, but for adapters, whose b begins at zero and would leave a with no gradient.
+// A run's own first weights, except for adapters: their b begins at zero and would leave a without a gradient.
 inline InitRule first_weights(const spec::RunSpec& run) {
   auto rule = init_rule(run);
   if (run.lora.used()) rule.constants_std = 0.1;
@@ -62,7 +62,7 @@ class TrainingRun {
   explicit TrainingRun(const spec::RunSpec& run) : TrainingRun(run, first_weights(run), make_single_collectives()) {}
 
   spec::StepRecord step() { return trainer().step(next_++); }
-  // As one whose state is that after so many steps.
+  // Continues as if this many steps had been taken.
   void go_on_from(std::int64_t steps) { next_ = steps; }
 
   std::vector<TrainedStep> all_steps() {
@@ -75,10 +75,10 @@ class TrainingRun {
     return steps;
   }
 
-  // Of one rank's whole parameter (fsdp of one): values of the unit's state.
+  // For the whole parameter on one rank (fsdp of one): values of the unit's state.
   std::vector<float> gradient(const std::string& name) { return values(name, &UnitState::gradient); }
   std::vector<float> weight(const std::string& name) { return values(name, &UnitState::weight); }
-  // The shard of every unit that trains, one behind the other.
+  // The shards of every unit that trains, one behind the other.
   std::vector<float> all_gradients() { return all_values(&UnitState::gradient); }
   std::vector<float> all_weights() { return all_values(&UnitState::weight); }
 
@@ -127,7 +127,7 @@ class TrainingRun {
   std::int64_t next_ = 0;
 };
 
-// Each scope's peak is what the dry walk of the run has planned, and so is the arena.
+// Each scope's peak equals the dry walk's plan for the run, and so does the arena.
 inline void expect_planned_memory(TrainingRun& training, const spec::DryReport& dry, const std::string& what) {
   const auto peaks = training.ledger().peaks();
   EXPECT_EQ(peaks.total_bytes, dry.peak.total_bytes) << what;

@@ -9,10 +9,10 @@
 
 namespace perfbench::engine {
 
-// Empty when the backend can run here.
+// Empty if the backend can run here.
 std::string why_no_training();
 spec::Device device_under_test();
-// A step takes seconds, on an emulated device: there a test takes some of the runs that it takes elsewhere.
+// Whether a step takes seconds, as on an emulated device: tests take fewer runs there.
 bool is_slow();
 // Without collectives.
 Backend make_training_backend(const spec::RunSpec& run, std::int64_t rank = 0);

@@ -33,7 +33,7 @@ bool is_slow() {
 #endif
 }
 
-// As much memory as the dry walk plans and no byte more.
+// Exactly as much memory as the dry walk plans.
 Backend make_training_backend(const spec::RunSpec& run, std::int64_t rank) {
   const auto extents = arena_extents(run, rank);
   Backend backend;

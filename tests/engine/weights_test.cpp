@@ -1,6 +1,6 @@
-// Weights from safetensors and back. Files are written here, byte by byte, with values that a rule gives by the name
-// and place of each; what models with these compute was computed by transformers (tests/golden/weights.py), so a wrong
-// name, order or transposition is another loss.
+// Weights from safetensors and back. The files are written here byte by byte; a rule gives the values by name and place
+// of each. transformers computed the results of models with these values (tests/golden/weights.py), so a wrong name,
+// order or transposition gives another loss.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -34,7 +34,7 @@ constexpr std::int64_t kVocabulary = 61;
 constexpr std::int64_t kTokens = 12;
 constexpr std::int64_t kRows = 2;
 
-// In [-1, 1); as hashed() of tests/golden/weights.py.
+// In [-1, 1), as hashed() of tests/golden/weights.py.
 double hashed(std::uint32_t index, std::uint32_t seed) {
   std::uint32_t x = (index + 1) * 2654435761U + seed * 40503U;
   x ^= x >> 15;
@@ -57,7 +57,7 @@ std::vector<float> values_of(const std::string& name, const std::vector<std::int
   return values;
 }
 
-// A tensor as it stands in a file.
+// A tensor as stored in a file.
 struct Written {
   std::string name;
   std::string dtype;
@@ -146,7 +146,7 @@ spec::ModelSpec with_experts(spec::ModelSpec model) {
   return model;
 }
 
-// As transformers are given them.
+// The same tokens as transformers got.
 class HashedTokens final : public TokenSource {
  public:
   TokenCounts read(const BatchPlace&, std::span<std::int32_t> tokens, std::span<std::int32_t> targets) override {
@@ -210,7 +210,7 @@ class Weights : public testing::Test {
   int imports_ = 0;
 };
 
-TEST_F(Weights, OfEachFamilyComputeWhatTransformersDo) {
+TEST_F(Weights, EachFamilyComputesTheResultsOfTransformers) {
   const std::vector<std::pair<spec::ModelSpec, double>> families{
       {gpt2(), 4.505041631},
       {llama(), 4.376924562},
@@ -227,8 +227,8 @@ TEST_F(Weights, OfEachFamilyComputeWhatTransformersDo) {
   }
 }
 
-// What this tolerance sees: two layers that differ in nothing but which is first.
-TEST_F(Weights, ALossIsOfEveryTensorInItsPlace) {
+// Shows the sensitivity of the tolerance: two layers that differ only in their order.
+TEST_F(Weights, EveryTensorInItsPlaceAffectsTheLoss) {
   auto tensors = tensors_of(llama());
   std::swap(tensors[3].bytes, tensors[12].bytes);  // key_proj of both layers
   ASSERT_EQ(tensors[3].name, "model.layers.0.self_attn.k_proj.weight");
@@ -268,7 +268,7 @@ TEST_F(Weights, ComeBackAsTheyWere) {
 
 // Beside the index of another model the written file would never be read; beside its tokenizer it would get the wrong
 // one.
-TEST_F(Weights, AreNotMixedWithWhatStandsInTheFolder) {
+TEST_F(Weights, AreNotWrittenBesideOtherFiles) {
   const auto checkpoint = imported(llama(), file_of(llama()));
   const auto weights = scratch_ / "model.safetensors";
   for (const auto* stands : {"model.safetensors.index.json", "tokenizer.json", "step_00000007"}) {
@@ -282,13 +282,13 @@ TEST_F(Weights, AreNotMixedWithWhatStandsInTheFolder) {
         write();
         ADD_FAILURE() << "written beside " << stands;
       } catch (const BadInput& e) {
-        EXPECT_THAT(e.what(), HasSubstr(std::string("is to hold nothing else, and has ") + stands));
+        EXPECT_THAT(e.what(), HasSubstr(std::string("must be empty, but contains ") + stands));
       }
     }
     EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1) << stands;
     std::filesystem::remove_all(folder);
   }
-  // What an attempt that was killed left goes.
+  // Leftovers of a killed attempt are removed.
   std::filesystem::create_directories(scratch_ / "again/step_00000000.partial");
   import_weights(weights, llama(), scratch_ / "again");
   EXPECT_FALSE(std::filesystem::exists(scratch_ / "again/step_00000000.partial"));
@@ -311,8 +311,8 @@ TEST_F(Weights, InBf16AreRoundedToNearest) {
   EXPECT_TRUE(differs);
 }
 
-TEST_F(Weights, OfTwoBytesAreReadExactly) {
-  // IEEE 754 binary16 and bfloat16 of 1, -2, 0.1 as it is there, the smallest subnormal, infinity.
+TEST_F(Weights, TwoByteTypesAreReadExactly) {
+  // IEEE 754 binary16 and bfloat16 of 1, -2, 0.1 rounded, the smallest subnormal, infinity.
   write_file(scratch_ / "model.safetensors",
              {{"half", "F16", {5}, bytes_of(std::vector<std::uint16_t>{0x3C00, 0xC000, 0x2E66, 0x0001, 0x7C00})},
               {"brain", "BF16", {3}, bytes_of(std::vector<std::uint16_t>{0x3F80, 0xC000, 0x3DCD})}});
@@ -321,7 +321,7 @@ TEST_F(Weights, OfTwoBytesAreReadExactly) {
   EXPECT_THAT(file.read("brain"), testing::ElementsAre(1.0F, -2.0F, 0.10009765625F));
 }
 
-TEST_F(Weights, MayBeDividedAmongFilesAndHaveNoPrefix) {
+TEST_F(Weights, MayBeSplitIntoFilesAndHaveNoPrefix) {
   auto tensors = tensors_of(llama());
   for (auto& tensor : tensors) {
     if (tensor.name.starts_with("model.")) tensor.name = tensor.name.substr(6);
@@ -337,14 +337,14 @@ TEST_F(Weights, MayBeDividedAmongFilesAndHaveNoPrefix) {
   EXPECT_NEAR(loss(llama(), imported(llama(), scratch_.path())), 4.376924562, 4.4 * kSumsInOtherOrder);
 }
 
-// Masks and buffers, which are no weights, have types that weights have not.
+// Masks and buffers, which are not weights, have types that weights do not have.
 TEST_F(Weights, MayHaveIgnoredTensorsOfAnyTypeBesideThem) {
   auto tensors = tensors_of(gpt2());
   for (const auto& name : weight_layout(gpt2()).ignored) tensors.push_back({name, "BOOL", {1, 1, 2, 2}, "\1\0\1\1"});
   EXPECT_EQ(refusal(gpt2(), tensors), "");
 }
 
-TEST_F(Weights, OfAnotherModelAreRefusedByName) {
+TEST_F(Weights, AnotherModelsTensorsAreRefusedByName) {
   auto tensors = tensors_of(llama());
   auto lacking = tensors;
   lacking.erase(lacking.begin() + 4);
@@ -352,17 +352,17 @@ TEST_F(Weights, OfAnotherModelAreRefusedByName) {
   auto wider = llama();
   wider.d_ff = 44;
   EXPECT_THAT(refusal(wider, tensors),
-              HasSubstr("has model.layers.0.mlp.gate_proj.weight [40, 24], the model's is [44, 24]"));
-  EXPECT_THAT(refusal(llama(), tensors_of(qwen2())), HasSubstr("k_proj.bias [16], which is no tensor of the model"));
+              HasSubstr("has model.layers.0.mlp.gate_proj.weight [40, 24], but the model has [44, 24]"));
+  EXPECT_THAT(refusal(llama(), tensors_of(qwen2())), HasSubstr("k_proj.bias [16], which is not a tensor of the model"));
   auto glam = llama();
   glam.position.kind = spec::PositionKind::t5_relative_bias;
-  EXPECT_THAT(refusal(glam, tensors), AllOf(HasSubstr("no implementation of transformers"), HasSubstr("T5's")));
+  EXPECT_THAT(refusal(glam, tensors), AllOf(HasSubstr("no known implementation in transformers"), HasSubstr("T5's")));
   const auto folder = imported(llama(), file_of(llama()));
   EXPECT_THROW(import_weights(scratch_ / "model.safetensors", llama(), folder), BadInput);
 }
 
-// What shapes do not show: each key that contradicts the model is named with both values.
-TEST_F(Weights, WhoseConfigurationIsOfAnotherModelAreRefused) {
+// Properties that shapes do not show: each key that contradicts the model is named with both values.
+TEST_F(Weights, AnotherModelsConfigurationIsRefused) {
   const auto refusal_with = [&](const spec::ModelSpec& model, const std::function<void(spec::Json&)>& change) {
     auto config = spec::Json::parse(weight_layout(model).config_json);
     change(config);
@@ -380,27 +380,27 @@ TEST_F(Weights, WhoseConfigurationIsOfAnotherModelAreRefused) {
     EXPECT_EQ(refusal_with(model, [](spec::Json&) {}), "") << model.name;
   }
   EXPECT_THAT(refusal_with(llama3(), with("rope_theta", 1e4)),
-              HasSubstr("has rope_theta 10000.0, the model's is 500.0"));
+              HasSubstr("has rope_theta 10000.0, but the model has 500.0"));
   EXPECT_THAT(refusal_with(llama3(), with("rope_scaling", {{"rope_type", "yarn"}, {"factor", 4.0}})),
-              HasSubstr("has rope_scaling {\"factor\":4.0,\"rope_type\":\"yarn\"}, the model's is {\"factor\":"));
-  EXPECT_THAT(refusal_with(llama3(), without("rope_scaling")), HasSubstr("has rope_scaling null, the model's is {"));
+              HasSubstr("has rope_scaling {\"factor\":4.0,\"rope_type\":\"yarn\"}, but the model has {\"factor\":"));
+  EXPECT_THAT(refusal_with(llama3(), without("rope_scaling")), HasSubstr("has rope_scaling null, but the model has {"));
   EXPECT_THAT(refusal_with(llama(), with("num_attention_heads", 8)),
-              HasSubstr("has num_attention_heads 8, the model's is 4"));
-  EXPECT_THAT(refusal_with(llama(), with("rms_norm_eps", 0.01)), HasSubstr("has rms_norm_eps 0.01, the model's is"));
+              HasSubstr("has num_attention_heads 8, but the model has 4"));
+  EXPECT_THAT(refusal_with(llama(), with("rms_norm_eps", 0.01)), HasSubstr("has rms_norm_eps 0.01, but the model has"));
   EXPECT_THAT(refusal_with(llama(), with("hidden_act", "gelu")),
-              HasSubstr("has hidden_act \"gelu\", the model's is \"silu\""));
+              HasSubstr("has hidden_act \"gelu\", but the model has \"silu\""));
   EXPECT_THAT(refusal_with(llama(), with("sliding_window", 8)),
               HasSubstr("has sliding_window 8, which the engine does not"));
   EXPECT_EQ(refusal_with(llama(), with("sliding_window", 4096)), "") << "longer than the model's sequences";
   EXPECT_EQ(refusal_with(qwen2(), with("sliding_window", 8)), "") << "without use_sliding_window";
   EXPECT_THAT(refusal_with(with_experts(qwen3()), with("norm_topk_prob", false)),
-              HasSubstr("has norm_topk_prob false, the model's is true"));
+              HasSubstr("has norm_topk_prob false, but the model has true"));
   EXPECT_THAT(refusal_with(with_experts(qwen3()), without("norm_topk_prob")), HasSubstr("has norm_topk_prob false"))
       << "transformers' own default";
-  EXPECT_THAT(refusal_with(gpt2(), with("activation_function", "relu")), HasSubstr("the model's is \"gelu_new\""));
+  EXPECT_THAT(refusal_with(gpt2(), with("activation_function", "relu")), HasSubstr("but the model has \"gelu_new\""));
   EXPECT_EQ(refusal_with(gpt2(), with("activation_function", "gelu_pytorch_tanh")), "");
   EXPECT_THAT(refusal_with(llama(), with("model_type", "gemma")),
-              HasSubstr("has model_type \"gemma\", the model's is \"llama\""));
+              HasSubstr("has model_type \"gemma\", but the model has \"llama\""));
   EXPECT_THAT(refusal_with(llama(), with("final_logit_softcapping", 30.0)),
               HasSubstr("which the engine does not compute"));
   EXPECT_THAT(refusal_with(llama(), with("layer_types", {"full_attention", "sliding_attention"})),
@@ -413,7 +413,7 @@ TEST_F(Weights, WhoseConfigurationIsOfAnotherModelAreRefused) {
             "")
       << "as transformers write it from version 5 on";
   std::ofstream(scratch_ / "config.json") << "{";
-  EXPECT_THAT(refusal(llama(), tensors_of(llama())), HasSubstr("config.json is no configuration: not JSON"));
+  EXPECT_THAT(refusal(llama(), tensors_of(llama())), HasSubstr("config.json is not a configuration: not JSON"));
 }
 
 TEST_F(Weights, DamagedFilesAreRefused) {
@@ -430,11 +430,12 @@ TEST_F(Weights, DamagedFilesAreRefused) {
   fs::resize_file(file, size - 1);
   EXPECT_THAT(trouble(), HasSubstr("is cut off"));
   std::ofstream(file, std::ios::binary) << "{\"weights\": 1}";
-  EXPECT_THAT(trouble(), HasSubstr("it is no file of safetensors"));
+  EXPECT_THAT(trouble(), HasSubstr("it is not a safetensors file"));
   auto integers = tensors_of(llama());
   integers.front().dtype = "I32";
   EXPECT_THAT(refusal(llama(), integers), HasSubstr("as I32; weights are F32"));
-  EXPECT_THAT(refusal(llama(), {{"w", "F32", {3}, std::string(8, '\0')}}), HasSubstr("other bytes than its shape"));
+  EXPECT_THAT(refusal(llama(), {{"w", "F32", {3}, std::string(8, '\0')}}),
+              HasSubstr("with a size in bytes that does not match its shape"));
   EXPECT_THAT(refusal(llama(), {{"w", "F32", {-3}, ""}}), HasSubstr("impossible shape"));
   fs::remove(file);
   EXPECT_THAT(trouble(), HasSubstr("is missing"));

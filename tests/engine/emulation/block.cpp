@@ -14,8 +14,8 @@ Block* current_block = nullptr;
 
 constexpr unsigned char kPoison = 0xFF;  // NaN as f32, f64 and bf16; -1 as an integer
 constexpr unsigned char kBorder = 0xA5;
-constexpr std::size_t kBorderBytes = 128;  // and the alignment of every array
-// A kernel's declarations are few, and each has two borders.
+constexpr std::size_t kBorderBytes = 128;  // also the alignment of every array
+// A kernel declares few arrays, and each has two borders.
 constexpr std::size_t kSharedBuffer = Block::kMostSharedBytes + 64 * 2 * kBorderBytes;
 
 std::string text_of(uint3 at) {
@@ -115,7 +115,7 @@ void Block::run_block() {
   check_shared_borders();
 }
 
-// Until every thread of the warp waits for others or has ended.
+// Runs the warp until all its threads wait for others or have ended.
 bool Block::run_warp(unsigned first) {
   const unsigned count = std::min(kWarpThreads, static_cast<unsigned>(threads_.size()) - first);
   bool any = false;
@@ -184,8 +184,8 @@ void Block::wait_for_warp(WarpCall call, unsigned mask) {
   self.state = State::at_warp_call;
   self.call = call;
   self.mask = mask;
-  // Lanes beyond the block's end do not exist; __syncwarp() names them all the same. Most arrivals are not the last one
-  // and need not look at the other lanes.
+  // Lanes beyond the block's end do not exist, although __syncwarp() names them. Most arrivals are not the last one and
+  // need not check the other lanes.
   const unsigned lanes = std::min(kWarpThreads, static_cast<unsigned>(threads_.size()) - first);
   const unsigned named = lanes == kWarpThreads ? mask : mask & ((1U << lanes) - 1);
   bool all = ++at_warp_call_[first / kWarpThreads] >= static_cast<unsigned>(std::popcount(named));

@@ -1,7 +1,7 @@
 // One block of an emulated kernel: its threads as fibers, what they wait for, and their shared memory. The device
-// functions of device_code.h are calls of the block that runs.
+// functions in device_code.h call the block that is running.
 //
-// A thread runs until it waits or ends. Even blocks of a launch take their threads from the first to the last, odd ones
+// A thread runs until it waits or ends. Even blocks of a launch run their threads from the first to the last, odd ones
 // from the last to the first, so that a missing barrier shows in one of them.
 #pragma once
 
@@ -22,19 +22,20 @@
 
 namespace perfbench::emulation {
 
-// What a kernel did wrong: shows as the error of the stream, with kernel, block and thread.
+// An error of a kernel. It becomes the error of the stream, with kernel, block and thread.
 class KernelFault : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// What a device faults on: an access of `bytes` at an address that is no multiple of them. Throws KernelFault.
+// Checks what a device would fault on: an access of `bytes` at an address that is not a multiple of them. Throws
+// KernelFault.
 inline void require_aligned(const void* address, std::size_t bytes) {
   if (reinterpret_cast<std::uintptr_t>(address) % bytes == 0) return;
   throw KernelFault("an access of " + std::to_string(bytes) + " bytes at an address that is no multiple of them");
 }
 
-// Where the running thread is; device_code.h names the parts as CUDA does.
+// The place of the running thread; device_code.h gives its parts CUDA's names.
 struct Place {
   uint3 thread{};
   uint3 block{};
@@ -47,12 +48,12 @@ struct KernelLaunch {
   const char* name = "";
   dim3 grid;
   dim3 block;
-  std::size_t shared_bytes = 0;  // dynamic
-  bool requests_shared = false;  // more than kSharedWithoutRequest of a block
+  std::size_t shared_bytes = 0;  // dynamic shared memory
+  bool requests_shared = false;  // whether a block may have more than kSharedWithoutRequest
   std::function<void()> thread;  // the kernel with its arguments
 };
 
-// What all threads of a warp's mask do together.
+// An operation that all threads of a warp's mask do together.
 enum class WarpCall { synchronise, exchange, ballot };
 
 class Block {
@@ -66,21 +67,21 @@ class Block {
   Block();
   ~Block();
 
-  // All blocks of the launch, one after another. Throws KernelFault.
+  // Runs all blocks of the launch, one after another. Throws KernelFault.
   void run(const KernelLaunch& launch);
 
-  // Calls of the running thread.
+  // These are calls of the running thread.
   void synchronise();
-  // Number of threads of the block whose `value` is not zero.
+  // Returns the number of threads of the block whose `value` is not zero.
   int synchronise_and_count(int value);
   struct Word {
     std::array<unsigned char, 16> bytes{};
   };
-  // The word that lane `source` of the warp brought along.
+  // Returns the word that lane `source` of the warp passed.
   Word exchange(unsigned mask, unsigned source, const Word& word);
   void synchronise_warp(unsigned mask);
   unsigned ballot(unsigned mask, bool vote);
-  // `site` names the declaration; the first thread of a block that passes it gets memory of NaNs.
+  // `site` identifies the declaration; the first thread of a block that reaches it gets memory filled with NaNs.
   void* shared(const void* site, std::size_t bytes, std::size_t alignment);
   void* dynamic_shared() const { return dynamic_; }
   std::size_t dynamic_shared_bytes() const { return launch_->shared_bytes; }
@@ -94,7 +95,7 @@ class Block {
     unsigned mask = 0;
     unsigned source = 0;
     bool vote = false;
-    Word word;    // brought
+    Word word;    // passed
     Word result;  // received
     unsigned ballot = 0;
   };
@@ -118,8 +119,8 @@ class Block {
   const KernelLaunch* launch_ = nullptr;
   std::vector<std::unique_ptr<Fiber>> fibers_;
   std::vector<Thread> threads_;
-  std::vector<uint3> places_;  // of the threads: dividing takes longer than switching to one
-  std::array<unsigned, kMostThreads / kWarpThreads> at_warp_call_{};  // threads of each warp
+  std::vector<uint3> places_;  // of the threads: a table, because division is slower than a switch of threads
+  std::array<unsigned, kMostThreads / kWarpThreads> at_warp_call_{};  // threads waiting in each warp
   unsigned running_ = 0;
   unsigned at_barrier_ = 0;
   unsigned ended_ = 0;
@@ -131,14 +132,14 @@ class Block {
     unsigned char bytes[128];
   };
   std::vector<Line> shared_lines_;
-  unsigned char* shared_;  // the lines' bytes
+  unsigned char* shared_;  // the memory of the block
   std::vector<SharedArea> areas_;
-  std::size_t shared_end_ = 0;    // with borders
-  std::size_t shared_total_ = 0;  // without
+  std::size_t shared_end_ = 0;    // end with borders
+  std::size_t shared_total_ = 0;  // total without borders
   void* dynamic_ = nullptr;
 };
 
-// The block that runs. Kernels run on one host thread at a time (runtime.cpp).
+// The running block. Kernels run on one host thread at a time (runtime.cpp).
 Block& running_block();
 
 }  // namespace perfbench::emulation

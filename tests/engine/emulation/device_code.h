@@ -1,5 +1,5 @@
-// What a kernel that is compiled as plain C++ finds in the place of nvcc's built-in variables and functions
-// (CUDA C++ Programming Guide, "C++ Language Extensions").
+// Replaces nvcc's built-in variables and functions for a kernel that is compiled as plain C++ (CUDA C++ Programming
+// Guide, "C++ Language Extensions").
 #pragma once
 
 #include <cuda_runtime.h>
@@ -63,7 +63,7 @@ T shuffle(unsigned mask, unsigned source, T value) {
 
 }  // namespace perfbench::emulation
 
-// `width` divides the warp into segments; a source outside the caller's segment is the caller itself.
+// `width` divides the warp into segments; a source outside the caller's segment means the caller itself.
 template <class T>
 T __shfl_sync(unsigned mask, T value, int source, int width = warpSize) {
   const auto lane = static_cast<int>(perfbench::emulation::Block::lane());
@@ -89,7 +89,7 @@ T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = warpSize) {
   return perfbench::emulation::shuffle(mask, static_cast<unsigned>(from), value);
 }
 
-// Threads switch only where they wait, so that a plain read, change and write is atomic, and memory is always in order.
+// Threads switch only where they wait, so a plain read-modify-write is atomic, and memory is always ordered.
 template <class T>
 T atomicCAS(T* at, T expected, T desired) {
   const T old = *at;
@@ -137,7 +137,7 @@ inline long long __double_as_longlong(double x) {
   return std::bit_cast<long long>(x);
 }
 
-// Byte i of the result is that of the eight of x (0 to 3) and y which the i-th hexadecimal digit of the selector names.
+// Byte i of the result is one of the eight bytes of x (0 to 3) and y, selected by hexadecimal digit i of the selector.
 inline unsigned __byte_perm(unsigned x, unsigned y, unsigned selector) {
   const std::uint64_t both = std::uint64_t{y} << 32 | x;
   unsigned result = 0;
@@ -147,7 +147,7 @@ inline unsigned __byte_perm(unsigned x, unsigned y, unsigned selector) {
   return result;
 }
 
-// Roundings of their own, never fused.
+// Each rounds separately and is never fused.
 inline float __fadd_rn(float a, float b) {
   return a + b;
 }
@@ -161,7 +161,7 @@ inline float __fmaf_rn(float a, float b, float c) {
   return std::fma(a, b, c);
 }
 
-// cos(pi x): the quarter of the circle is taken off exactly.
+// cos(pi x): quarters of the circle are subtracted exactly.
 inline double cospi(double x) {
   const double quarters = std::nearbyint(2.0 * x);
   const double angle = (x - 0.5 * quarters) * 3.14159265358979323846;
@@ -169,11 +169,11 @@ inline double cospi(double x) {
   const double value = (quadrant & 1) != 0 ? std::sin(angle) : std::cos(angle);
   return quadrant == 1 || quadrant == 2 ? -value : value;
 }
-// Through f64, whose own rounding is far too fine to be seen in the result's.
+// Computed in f64, whose own rounding is too fine to affect the result.
 inline float __frsqrt_rn(float x) {
   return static_cast<float>(1.0 / std::sqrt(static_cast<double>(x)));
 }
-// On a device it errs by up to two units in the last place (CUDA C++ Programming Guide, "Intrinsic Functions").
+// On a device its error is up to two units in the last place (CUDA C++ Programming Guide, "Intrinsic Functions").
 inline float __fdividef(float x, float y) {
   return x / y;
 }

@@ -1,5 +1,5 @@
-# The CUDA backend's own sources as plain C++ on an emulated device, so that every kernel is executed where no GPU is.
-# Of the toolkit only the headers are needed.
+# The CUDA backend's own sources as plain C++ on an emulated device, so that every kernel is executed on machines
+# without a GPU. Only the toolkit's headers are needed.
 find_path(PERFBENCH_CUDA_INCLUDE cuda_runtime.h
   HINTS ${CUDAToolkit_INCLUDE_DIRS} ENV CUDA_HOME ENV CUDA_PATH PATHS /usr/local/cuda PATH_SUFFIXES include)
 find_path(PERFBENCH_NCCL_INCLUDE nccl.h HINTS ${PERFBENCH_CUDA_INCLUDE})
@@ -28,9 +28,9 @@ perfbench_library(perfbench_emulated_cuda
     ${PROJECT_SOURCE_DIR}/engine/cuda/cuda_memory.cpp
     ${PROJECT_SOURCE_DIR}/engine/cuda/cuda_timeline.cpp
   DEPENDS perfbench_core)
-# A caller that sees what a switch does would keep values in registers over it.
+# A caller that sees into a switch would keep values in registers across it.
 set_source_files_properties(${CMAKE_CURRENT_LIST_DIR}/fiber.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-# Its own headers under the names that kernels ask for, before the toolkit's.
+# Our own headers with the names that kernels include come before the toolkit's.
 target_include_directories(perfbench_emulated_cuda PUBLIC ${CMAKE_CURRENT_LIST_DIR}/include)
 target_include_directories(perfbench_emulated_cuda SYSTEM PUBLIC ${PERFBENCH_CUDA_INCLUDE})
 target_compile_options(perfbench_emulated_cuda PUBLIC -Wno-unknown-pragmas)  # nvcc's `unroll`
@@ -38,11 +38,11 @@ target_compile_options(perfbench_emulated_cuda PUBLIC -Wno-unknown-pragmas)  # n
 perfbench_test(engine_emulation_tests SOURCES emulation_test.cpp emulation_tiles_test.cpp
   DEPENDS perfbench_ops perfbench_emulated_cuda)
 
-# The backend itself: the lists of engine/ops/cuda, with twins of what stands on libraries.
+# The backend itself: the lists of engine/ops/cuda, with twins of the parts that use libraries.
 include(${PROJECT_SOURCE_DIR}/engine/ops/cuda/sources.cmake)
 set(emulated_sources ${PERFBENCH_CUDA_KERNELS} ${PERFBENCH_CUDA_HOST_SOURCES})
 list(TRANSFORM emulated_sources PREPEND ${PERFBENCH_CUDA_OPS_FOLDER}/)
-# Of this folder alone: nvcc compiles the same files elsewhere.
+# Only in this folder: elsewhere nvcc compiles the same files.
 set_source_files_properties(${emulated_sources} PROPERTIES LANGUAGE CXX)
 perfbench_library(perfbench_emulated_ops_cuda
   SOURCES
@@ -54,9 +54,10 @@ perfbench_library(perfbench_emulated_ops_cuda
     ${CMAKE_CURRENT_LIST_DIR}/twins/matmul_provider.cpp
     ${CMAKE_CURRENT_LIST_DIR}/twins/sort_pairs.cpp
   DEPENDS perfbench_ops perfbench_emulated_cuda)
-# As nvcc compiles them: each kernel's file for itself.
+# As with nvcc, each kernel's file is compiled separately.
 set_target_properties(perfbench_emulated_ops_cuda PROPERTIES UNITY_BUILD OFF)
-# Kernels say fmaf, which is a call of libm where the processor's own is not asked for: a third of a step's time.
+# Kernels use fmaf. Unless the processor's own instruction is enabled, it is a call of libm, which takes a third of a
+# step's time.
 target_compile_options(perfbench_emulated_ops_cuda PRIVATE -march=${PERFBENCH_MARCH} -ffp-contract=off)
 
 set_target_properties(perfbench_emulated_cuda perfbench_emulated_ops_cuda PROPERTIES DISABLE_PRECOMPILE_HEADERS ON)
@@ -64,7 +65,7 @@ set(emulated_tests ${ops_tests} ${cuda_ops_tests})
 if(PERFBENCH_UNOPTIMISED)
   target_compile_options(perfbench_emulated_cuda PRIVATE -O1)
   target_compile_options(perfbench_emulated_ops_cuda PRIVATE -O1)
-  # Products and attention are too slow all the same.
+  # Products and attention are too slow even so.
   set(emulated_tests $<TARGET_OBJECTS:engine_row_test_objects> ops_cuda_test.cpp)
 endif()
 perfbench_test(engine_emulated_ops_tests
@@ -72,7 +73,7 @@ perfbench_test(engine_emulated_ops_tests
   DEPENDS perfbench_emulated_ops_cuda
   PREFIX emulated.)
 
-# Several emulated devices, a process each: NCCL's twin is on MPI. Not beside the real libraries, which the collectives
+# Several emulated devices, one process each: NCCL's twin uses MPI. Not beside the real libraries, which the collectives
 # of a CUDA build link.
 if(PERFBENCH_HAS_MPI AND PERFBENCH_NCCL_INCLUDE AND NOT PERFBENCH_SANITIZE AND NOT PERFBENCH_HAS_CUDA)
   find_package(MPI REQUIRED COMPONENTS CXX)
@@ -88,7 +89,8 @@ if(PERFBENCH_HAS_MPI AND PERFBENCH_NCCL_INCLUDE AND NOT PERFBENCH_SANITIZE AND N
   target_include_directories(perfbench_emulated_nccl SYSTEM PUBLIC ${PERFBENCH_NCCL_INCLUDE})
 endif()
 
-# perfbench-engine as a program on emulated GPUs: of each process of a machine that has PERFBENCH_EMULATED_GPUS of them.
+# perfbench-engine as a program on emulated GPUs: each of its processes runs on a machine that has
+# PERFBENCH_EMULATED_GPUS of them.
 if(TARGET perfbench_emulated_nccl AND TARGET perfbench-engine)
   add_executable(perfbench-engine-emulated
     $<TARGET_OBJECTS:perfbench_engine_main>

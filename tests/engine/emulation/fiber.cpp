@@ -1,6 +1,6 @@
-// The first switch to a fiber is ucontext's, which gives it its stack; the others are jumps, because swapcontext makes
-// a system call and a kernel switches at every shuffle. The compiler's own jumps, which keep three words, where libc's
-// keep every register and look for cleanups of threads.
+// The first switch to a fiber uses ucontext, which gives it its stack. Later switches are jumps, because swapcontext
+// makes a system call and a kernel switches at every shuffle. They use the compiler's own jumps, which save three
+// words; libc's save every register and look for thread cleanups.
 #include "tests/engine/emulation/fiber.h"
 
 #include <sys/mman.h>
@@ -24,12 +24,12 @@
 namespace perfbench::emulation {
 namespace {
 
-constexpr std::size_t kStackBytes = std::size_t{256} << 10;  // mapped, and touched where a kernel does
+constexpr std::size_t kStackBytes = std::size_t{256} << 10;  // mapped at once; pages are allocated on first use
 
 Fiber::Jump host_jump;
 Fiber* current_fiber = nullptr;
 
-// AddressSanitizer keeps the bounds of the stack in use.
+// AddressSanitizer must know the bounds of the current stack.
 #if defined(PERFBENCH_TELL_ASAN)
 const void* host_stack = nullptr;
 std::size_t host_stack_bytes = 0;
@@ -52,7 +52,7 @@ void arrive_from_host(void*) {}
 void arrive_on_host(void*) {}
 #endif
 
-// A function of its own: never in one that sets a jump.
+// A separate function, because a function that sets a jump must not jump.
 [[noreturn, gnu::noinline]] void jump(Fiber::Jump& to) {
   __builtin_longjmp(to, 1);
 }
@@ -68,7 +68,7 @@ Fiber::Fiber(Body body) : body_(body) {
       mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (mapped == MAP_FAILED) throw std::bad_alloc();
   stack_ = static_cast<char*>(mapped);
-  mprotect(stack_, page_bytes(), PROT_NONE);  // a kernel with too large a local array faults here
+  mprotect(stack_, page_bytes(), PROT_NONE);  // a guard page: a kernel with too large a local array faults here
 }
 
 Fiber::~Fiber() {

@@ -1,4 +1,4 @@
-// A thread of an emulated block: a stack of its own on the host thread that runs the block. It runs until it yields.
+// A thread of an emulated block: a separate stack on the host thread that runs the block. It runs until it yields.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@ namespace perfbench::emulation {
 class Fiber {
  public:
   using Body = void (*)();
-  using Jump = void* [5];  // of __builtin_setjmp
+  using Jump = void* [5];  // the type for __builtin_setjmp
 
   // `body` runs from the first resume(), and again from every resume() after it has returned.
   explicit Fiber(Body body);
@@ -16,11 +16,11 @@ class Fiber {
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
-  // Runs until yield() or the end of the body. From the host thread's own stack alone.
+  // Runs until yield() or the end of the body. Call it only from the host thread's own stack.
   void resume();
-  // Back to whoever resumed the fiber that runs now.
+  // Returns to the caller that resumed the running fiber.
   static void yield();
-  // Forgets where the fiber was; the next resume() begins anew. What its stack held is not destroyed.
+  // Forgets the fiber's state; the next resume() starts the body again. Objects on its stack are not destroyed.
   void restart() { entered_ = false; }
 
  private:

@@ -1,4 +1,4 @@
-// Putting kernels, and what else takes its turn on a stream, on the emulated device.
+// Puts kernels and other work on a stream of the emulated device.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -11,10 +11,10 @@
 
 namespace perfbench::emulation {
 
-// Appends the launch to the stream: it runs when something waits for it. What the configuration breaks of CUDA's limits
+// Appends the launch to the stream: it runs when something waits for it. A configuration that exceeds CUDA's limits
 // (Programming Guide, "Technical Specifications per Compute Capability") is an error at once.
 cudaError_t enqueue(KernelLaunch launch, cudaStream_t stream);
-// A captured one is copied from what was put there for every run of the graph.
+// In a capture, the work is copied for every run of the graph.
 void enqueue(Work work, cudaStream_t stream);
 
 // The kernel's parameters are kept by value, as on a device.

@@ -1,6 +1,6 @@
 // The functions of the CUDA runtime that the engine calls, on an emulated device whose memory is the host's. Linked in
-// the place of cudart. Errors of a kernel show at the next call that waits, as on a device, but once: the tests that
-// follow begin anew.
+// place of cudart. The error of a kernel is returned by the next call that waits, as on a device, but only once, so
+// that later tests start afresh.
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
@@ -52,7 +52,7 @@ struct Allocation {
   Kind kind;
 };
 
-// A process uses one of those that the machine has, which are alike.
+// A process uses one of the machine's devices, which are all equal.
 int devices_of_machine() {
   const char* const told = std::getenv("PERFBENCH_EMULATED_GPUS");
   return told == nullptr ? 1 : std::atoi(told);
@@ -60,13 +60,13 @@ int devices_of_machine() {
 
 struct Device {
   const int count = devices_of_machine();
-  // Communication may run on a thread of its own.
+  // Communication may run on a separate thread.
   std::recursive_mutex mutex;
   std::map<char*, Allocation> allocations;
   std::vector<std::unique_ptr<CUstream_st>> streams;
   CUstream_st default_stream;
   Block block;
-  std::thread::id thread = std::this_thread::get_id();  // which came first
+  std::thread::id thread = std::this_thread::get_id();  // the first thread to call
   cudaError_t last_error = cudaSuccess;
   std::string failure;  // text of the last cudaErrorLaunchFailure
 };
@@ -87,7 +87,7 @@ Stream& stream_of(cudaStream_t handle) {
   return (handle == nullptr ? &device().default_stream : handle)->stream;
 }
 
-// Runs `wait`, which runs kernels; a fault of theirs becomes an error code and its text.
+// Runs `wait`, which runs kernels; turns their faults into an error code and its text.
 template <class F>
 cudaError_t waiting(F wait) {
   const Lock lock(device().mutex);
@@ -100,7 +100,7 @@ cudaError_t waiting(F wait) {
   return cudaSuccess;
 }
 
-// Runs `call`, which touches a stream; what a capture forbids becomes an error code and its text.
+// Runs `call`, which uses a stream; turns violations of capture rules into an error code and its text.
 template <class F>
 cudaError_t enqueuing(F call) {
   const Lock lock(device().mutex);
@@ -113,7 +113,7 @@ cudaError_t enqueuing(F call) {
   return cudaSuccess;
 }
 
-// Helps the stream on until `over`, and all others where it waits.
+// Advances the stream until `over` is true, and all others while it waits.
 template <class F>
 void advance_until(Stream& stream, F over) {
   while (!over()) {
@@ -265,7 +265,7 @@ cudaError_t cudaSetDevice(int ordinal) {
   return ordinal >= 0 && ordinal < device().count ? cudaSuccess : remember(cudaErrorInvalidValue);
 }
 
-// What a kernel may depend on, as an H100 has it.
+// Properties that a kernel may depend on, as on an H100.
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int ordinal) {
   *properties = {};
   properties->uuid.bytes[0] = static_cast<char>(1 + ordinal);
@@ -284,7 +284,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int ordinal) {
   return cudaSuccess;
 }
 
-// A clock so slow that what is to take a fixed number of its cycles is little work.
+// The clock is so slow that work for a fixed number of its cycles is short.
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
   if (attribute != cudaDevAttrClockRate) return remember(cudaErrorNotSupported);
   *value = 1;  // kHz
@@ -387,7 +387,7 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph,
   return cudaSuccess;
 }
 
-// A device compares the graphs node by node; as many nodes are the same operations here.
+// A device compares the graphs node by node; here an equal number of nodes counts as the same operations.
 cudaError_t cudaGraphExecUpdate(cudaGraphExec_t executable, cudaGraph_t graph, cudaGraphExecUpdateResultInfo*) {
   if (executable->capture->nodes.size() != graph->capture->nodes.size()) {
     return remember(cudaErrorGraphExecUpdateFailure);
@@ -413,8 +413,8 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   });
 }
 
-// Who asks again and again waits: what was asked for is helped on. Not by a watchdog's thread, whose questions would
-// put an order into the work that no run repeats.
+// A caller that polls is waiting: the requested work advances. Not so for a watchdog's thread, whose queries would make
+// the order of work irreproducible.
 cudaError_t cudaEventQuery(cudaEvent_t event) {
   const auto state = event->state;
   if (reached(*state)) return cudaSuccess;

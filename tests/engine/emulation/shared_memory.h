@@ -1,5 +1,5 @@
-// Shared memory of emulated kernels: checked at every index, filled with NaNs when a block begins, with borders that
-// are checked when it ends (for what is written through a pointer).
+// Shared memory of emulated kernels: every index is checked, it is filled with NaNs when a block begins, and it has
+// borders that are checked when the block ends (for writes through a pointer).
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ class SharedArray {
  public:
   SharedArray(void* data, std::size_t count) : data_(static_cast<T*>(data)), count_(count) {}
 
-  // A template, so that the built-in subscript of the pointer is never as good a match.
+  // A template, so that the pointer's built-in subscript is never an equally good match.
   template <class I>
   T& operator[](I i) const {
     if (static_cast<std::size_t>(i) >= count_) {
@@ -53,7 +53,7 @@ SharedArray<T> dynamic_shared() {
 
 }  // namespace perfbench::emulation
 
-// NOLINTBEGIN(bugprone-macro-parentheses): a declarator takes none.
+// NOLINTBEGIN(bugprone-macro-parentheses): a declarator must not have parentheses.
 #define PERFBENCH_SHARED(type, name, count)     \
   static constexpr char name##_declaration = 0; \
   const auto name = ::perfbench::emulation::shared_array<type>(&name##_declaration, count)

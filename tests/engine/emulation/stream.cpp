@@ -5,7 +5,7 @@
 
 namespace perfbench::emulation {
 
-// Called again while its first work runs, when a stream that this waits for waits for this one, it does nothing.
+// If it is called again while its first work runs, because two streams wait for each other, it does nothing.
 bool Stream::advance() {
   if (work_.empty() || running_) return false;
   running_ = true;
@@ -68,7 +68,7 @@ void Stream::wait_for(const std::shared_ptr<EventState>& event) {
   push([event, number = event->marked.load()] {
     while (event->reached < number && event->stream->advance()) {
     }
-    // Of a stream that dropped its work nothing more comes.
+    // A stream that dropped its work will not reach further marks.
     return event->reached >= number || event->stream->idle();
   });
 }

@@ -1,6 +1,6 @@
-// Streams and events of the emulated device. Work that is put on a stream waits there until the host waits for it, so
-// that a test sees what a missing wait leaves undone, and reads memory that was overwritten too early. Where it waits
-// for other processes, all streams go on meanwhile, as on a device.
+// Streams and events of the emulated device. Work on a stream stays there until the host waits for it, so a test sees
+// the effects of a missing wait, and of memory that was overwritten too early. While it waits for other processes, all
+// streams advance, as on a device.
 #pragma once
 
 #include <atomic>
@@ -17,19 +17,19 @@ namespace perfbench::emulation {
 class Stream;
 struct Capture;
 
-// Called until it returns true: it is over. False: it waits for another stream, or for another process.
+// Called until it returns true, which means that it is done. False: it waits for another stream or for another process.
 using Work = std::function<bool()>;
 
-// Marks of one event, which outlive its handle while a stream still holds one.
+// The marks of one event. They outlive its handle as long as a stream still refers to one.
 struct EventState {
   Stream* stream = nullptr;               // of the last mark
-  std::atomic<std::uint64_t> marked = 0;  // a watchdog's thread asks for these two
+  std::atomic<std::uint64_t> marked = 0;  // a watchdog's thread reads these two
   std::atomic<std::uint64_t> reached = 0;
   std::chrono::steady_clock::time_point time;
-  std::shared_ptr<Capture> capture;  // of the last mark, if that was an edge of a graph and no moment
-  std::size_t captured_at = 0;       // how much of the capture its stream had put there
+  std::shared_ptr<Capture> capture;  // of the last mark, if that was an edge of a graph and not a point in time
+  std::size_t captured_at = 0;       // how many nodes its stream had added to the capture
 
-  // The mark of this number is reached now.
+  // Tells that the mark of this number has been reached.
   void reach(std::uint64_t number);
 };
 
@@ -43,7 +43,7 @@ struct Capture {
   std::vector<Node> nodes;
 };
 
-// What an application must not do with a stream that is captured (Programming Guide, "Stream Capture").
+// Something that an application must not do with a captured stream (Programming Guide, "Stream Capture").
 class CaptureFault : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -57,12 +57,12 @@ class Stream {
   void mark_external(const std::shared_ptr<EventState>& event);
   void wait_for(const std::shared_ptr<EventState>& event);
   void begin_capture();
-  // Of the stream where it began. Throws CaptureFault when a stream that took part was not joined again.
+  // Called for the stream where the capture began. Throws CaptureFault if a stream that took part was not joined again.
   std::shared_ptr<Capture> end_capture(const std::vector<Stream*>& all);
   bool captures() const { return capture_ != nullptr; }
   void run_graph(const Capture& graph);
-  // Helps the first thing on the stream on: whether it is over. An exception of the work ends it and drops what
-  // follows.
+  // Advances the first work on the stream; returns whether it is done. An exception of the work ends it and drops all
+  // later work.
   bool advance();
   bool idle() const { return work_.empty(); }
 
@@ -70,8 +70,8 @@ class Stream {
   std::deque<Work> work_;
   bool running_ = false;
   std::shared_ptr<Capture> capture_;
-  std::size_t captured_to_ = 0;  // behind this stream's last node
-  std::size_t joined_to_ = 0;    // behind its last node that another stream waits for
+  std::size_t captured_to_ = 0;  // index behind this stream's last node
+  std::size_t joined_to_ = 0;    // index behind its last node that another stream waits for
 };
 
 }  // namespace perfbench::emulation

@@ -48,7 +48,7 @@ cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t* description, cubla
 cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t description) {
   return destroy_plain(description);
 }
-// Of a description only the address of the pre-activation is kept. Fast accumulation is noted.
+// A description keeps only the address of the pre-activation. Fast accumulation is noted.
 cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t description,
                                               cublasLtMatmulDescAttributes_t attribute, const void* value,
                                               std::size_t bytes) {
@@ -97,8 +97,8 @@ cublasStatus_t cublasLtMatmulAlgoCheck(cublasLtHandle_t, cublasLtMatmulDesc_t, c
   return CUBLAS_STATUS_SUCCESS;
 }
 
-// The first number of the result and of a pre-activation becomes the algorithm's, so that a test sees what was written
-// where.
+// The number of the algorithm is written to the first element of the result and of a pre-activation, so that a test
+// sees what was written where.
 cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t description, const void*, const void*,
                               cublasLtMatrixLayout_t, const void*, cublasLtMatrixLayout_t, const void* beta,
                               const void*, cublasLtMatrixLayout_t, void* result, cublasLtMatrixLayout_t,

@@ -1,5 +1,5 @@
-# What decides when a run of several GPUs ends, hangs or asks the wrong device, and what is measured when, on a CUDA
-# runtime, a cuBLASLt and an NCCL that only take notes. Of the toolkit and of NCCL only the headers are needed.
+# Tests when a run of several GPUs ends, hangs or uses the wrong device, and when algorithms are measured, with a CUDA
+# runtime, a cuBLASLt and an NCCL that only take notes. Only the headers of the toolkit and of NCCL are needed.
 find_path(PERFBENCH_CUBLASLT_INCLUDE cublasLt.h HINTS ${PERFBENCH_CUDA_INCLUDE})
 mark_as_advanced(PERFBENCH_CUBLASLT_INCLUDE)
 if(NOT PERFBENCH_CUDA_INCLUDE OR NOT PERFBENCH_CUBLASLT_INCLUDE OR NOT PERFBENCH_NCCL_INCLUDE)
@@ -28,7 +28,7 @@ perfbench_library(perfbench_fake_cuda
     ${PROJECT_SOURCE_DIR}/engine/main/failing_rank.cpp
     ${PROJECT_SOURCE_DIR}/engine/main/gpu_environment.cpp
   DEPENDS perfbench_algorithm_cache perfbench_metrics perfbench_ops Threads::Threads)
-# As in the engine: its classes hide behind fields of anonymous types.
+# As in the engine: its classes have fields of anonymous types.
 set_source_files_properties(${PROJECT_SOURCE_DIR}/engine/ops/cuda/matmul/matmul_provider.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 target_include_directories(perfbench_fake_cuda SYSTEM PUBLIC
   ${PERFBENCH_CUDA_INCLUDE} ${PERFBENCH_CUBLASLT_INCLUDE} ${PERFBENCH_NCCL_INCLUDE})

@@ -1,4 +1,4 @@
-// What the fake libraries' handles point to, and their log.
+// The objects behind the fake libraries' handles, and their log.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-// As the toolkit and NCCL name them.
+// Named as in the toolkit and NCCL.
 struct ncclComm {
   int ranks = 0;
   std::atomic<int> within = 0;   // calls that have begun and not ended
@@ -25,7 +25,7 @@ struct CUstream_st {
 };
 struct CUevent_st {
   cudaGraph_t captured = nullptr;
-  double at_ms = 0;  // by the clock that products turn
+  double at_ms = 0;  // on a clock that products advance
 };
 
 namespace perfbench::engine::fake_cuda {

@@ -10,7 +10,7 @@
 namespace perfbench::engine::fake_cuda {
 namespace {
 
-// A call on a communicator, long enough for another thread's to begin within it.
+// A call on a communicator that lasts long enough for another thread's call to begin within it.
 class WithinCall {
  public:
   explicit WithinCall(ncclComm* communicator) : communicator_(communicator) {
@@ -25,7 +25,7 @@ class WithinCall {
   ncclComm* communicator_;
 };
 
-// Kept to the end: a graph may outlive the communicator that it holds, which is what tests look for.
+// Kept to the end: a graph may outlive the communicator that it holds, which tests look for.
 ncclComm* new_communicator(int ranks) {
   static std::mutex mutex;
   static std::vector<std::unique_ptr<ncclComm>> all;

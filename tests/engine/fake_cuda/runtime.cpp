@@ -239,7 +239,7 @@ cudaError_t cudaGraphExecUpdate(cudaGraphExec_t executable, cudaGraph_t graph, c
   hold(executable->held, 1);
   return cudaSuccess;
 }
-// A graph's nodes are itself, so many times, behind one that is no kernel.
+// The nodes of a graph are the graph itself, repeated, behind one node that is not a kernel.
 cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, std::size_t* count) {
   *count = static_cast<std::size_t>(answers().kernels) + 1;
   if (nodes == nullptr) return cudaSuccess;

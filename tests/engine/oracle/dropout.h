@@ -1,5 +1,5 @@
-// What dropout keeps, from the definitions of its streams alone: FNV-1a of the name, SplitMix64 as its authors'
-// generator that walks from state to state.
+// The elements that dropout keeps, from the definitions of its streams alone: FNV-1a of the name, SplitMix64 as its
+// authors' generator that walks from state to state.
 #pragma once
 
 #include <cstdint>
@@ -31,8 +31,8 @@ struct DropoutOracle {
   std::uint64_t step;
   double rate;
 
-  // Two columns of a row share a word: the low half is the even one's, the high half the odd one's. As a fraction of 1
-  // the half lies below the rate of what is dropped, with all of its last place.
+  // Two columns of a row share a word: the low half is for the even one, the high half for the odd one. An element is
+  // dropped if its half, as a fraction of 1, including the whole interval of its last place, lies below the rate.
   bool keeps(std::uint64_t row, std::uint64_t column, std::uint64_t width) const {
     std::uint64_t name = 0xcbf29ce484222325U;
     for (const char c : stream) name = (name ^ static_cast<unsigned char>(c)) * 1099511628211U;

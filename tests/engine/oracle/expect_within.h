@@ -1,4 +1,4 @@
-// Comparison of a whole result with its oracle under an error bound per element.
+// Compares a whole result with its oracle, with an error bound for each element.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ inline void expect_within(const Operand& got, const Values& want, const std::fun
     if (!(ratio <= worst)) {
       worst = ratio;
       at = i;
-      if (std::isnan(ratio)) break;  // which no later ratio may hide
+      if (std::isnan(ratio)) break;  // no later ratio may hide it
     }
   }
   EXPECT_LE(worst, 1.0) << what << ": element " << at << " is " << values[at] << ", expected " << want[at] << " within "

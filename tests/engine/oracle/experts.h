@@ -23,7 +23,7 @@ struct Routing {
   Values dropped;
 };
 
-// Of one token.
+// For one token.
 inline Values softmax(const Values& x) {
   const double most = *std::max_element(x.begin(), x.end());
   Values p(x.size());
@@ -37,7 +37,7 @@ inline Values token_logits(const Values& logits, const RouterShape& s, std::int6
   return {logits.begin() + token * s.experts, logits.begin() + (token + 1) * s.experts};
 }
 
-// How often the sequence's tokens have the expert among their first choices, over their number.
+// How often the sequence's tokens have the expert among their first choices, over the number of tokens.
 inline double chosen_share(const Values& experts, const RouterShape& s, const RoutingRule& rule, std::int64_t sequence,
                            std::int64_t expert) {
   double share = 0.0;
@@ -74,7 +74,7 @@ inline double load_of(const Values& experts, const RouterShape& s, const Routing
   return *std::max_element(choices.begin(), choices.end()) / equal_share;
 }
 
-// Numbers of the choices of tokens [first, first + count), in the rule's order.
+// The numbers of the choices of tokens [first, first + count), in the rule's order.
 inline std::vector<std::int64_t> order_of(const RouterShape& s, const RoutingRule& rule, std::int64_t first,
                                           std::int64_t count) {
   std::vector<std::int64_t> order;
@@ -90,7 +90,7 @@ inline std::vector<std::int64_t> order_of(const RouterShape& s, const RoutingRul
   return order;
 }
 
-// Fills r.rows, r.row_choices, r.segments and r.dropped by r.experts.
+// Fills r.rows, r.row_choices, r.segments and r.dropped from r.experts.
 inline void give_rows(Routing& r, const RouterShape& s, const RoutingRule& rule) {
   const std::int64_t of_part = s.experts / rule.parts;
   const std::int64_t group = rule.slots > 0 ? rule.group_tokens : s.tokens;
@@ -99,7 +99,7 @@ inline void give_rows(Routing& r, const RouterShape& s, const RoutingRule& rule)
   r.row_choices.assign(index(rule.parts * rule.part_rows), -1.0);
   r.dropped.assign(index(s.experts), 0.0);
   for (std::int64_t part = 0; part < rule.parts; ++part) {
-    std::int64_t next = 0;  // free row of the part
+    std::int64_t next = 0;  // next free row of the part
     for (std::int64_t local = 0; local < of_part; ++local) {
       const std::int64_t e = part * of_part + local;
       const std::int64_t begin = rule.slots > 0 ? local * groups * rule.slots : next;
@@ -147,7 +147,7 @@ inline Routing route_forward(const Values& logits, const RouterShape& s, const R
 }
 
 // By the chain rule: a softmax's dx[i] = sum over j of dp[j] p[j] ((i == j) - p[i]), once for the gates and once for
-// the balance, whose dp[j] is E / T times the share of j. Magnitudes of both apart.
+// the balance, whose dp[j] is E / T times the share of j. The magnitudes of both are separate.
 struct RouteGradient {
   Values dlogits;
   Values gate_magnitude;
@@ -182,12 +182,12 @@ inline RouteGradient route_backward(const Values& dgates, const Values& logits, 
   return g;
 }
 
-// Weights are [X, O, I]; segments [P, X, 2] of parts of `part_rows` rows each.
+// Weights are [X, O, I]; segments [P, X, 2] for parts of `part_rows` rows each.
 struct ExpertShape {
   std::int64_t parts, part_rows, experts, outputs, inputs;
 };
 
-// c's values, and how many terms each sum has: rows of no segment have none.
+// The values of c, and the number of terms in each sum: rows outside segments have none.
 struct ExpertSums {
   WithMagnitude c;
   Values terms;

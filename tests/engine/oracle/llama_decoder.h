@@ -1,5 +1,5 @@
-// A decoder of the LLaMA kind by plain loops in f64: its whole forward pass, of one document at a time. Nothing of the
-// engine computes in it.
+// A decoder of the LLaMA kind as plain loops in f64: its whole forward pass, one document at a time. It uses no code of
+// the engine.
 #pragma once
 
 #include <cmath>
@@ -21,7 +21,7 @@ class LlamaDecoder {
 
   LlamaDecoder(const spec::ModelSpec& model, Weights weights) : model_(model), weights_(std::move(weights)) {}
 
-  // Of every token the logits of what follows it.
+  // For every token the logits of the next one.
   std::vector<Row> logits(const std::vector<std::int32_t>& ids) const {
     const auto table = weights_("token_embedding");
     const auto width = static_cast<std::size_t>(model_.d_model);
@@ -69,7 +69,7 @@ class LlamaDecoder {
     return y;
   }
 
-  // Of each head the pairs (i, i + half) turned by t * theta^(-2i / head_dim).
+  // In each head, the pairs (i, i + half) rotated by t * theta^(-2i / head_dim).
   void rotate(std::vector<Row>& x) const {
     const auto size = static_cast<std::size_t>(model_.head_dim);
     for (std::size_t t = 0; t < x.size(); ++t) {
@@ -86,7 +86,7 @@ class LlamaDecoder {
     }
   }
 
-  // Several query heads read one head of keys and values.
+  // Several query heads read one key/value head.
   std::vector<Row> attention(const std::string& prefix, const std::vector<Row>& x) const {
     auto query = product(x, prefix + "query.weight");
     auto key = product(x, prefix + "key.weight");

@@ -16,7 +16,7 @@ namespace perfbench::engine::oracle {
 
 using Values = std::vector<double>;
 
-// Largest relative error of one rounding.
+// The largest relative error of one rounding.
 inline constexpr double kUnitF32 = 0x1p-24;
 inline constexpr double kUnitBf16 = 0x1p-8;
 
@@ -24,19 +24,19 @@ inline double unit_of(DType dtype) {
   return dtype == DType::bf16 ? kUnitBf16 : kUnitF32;
 }
 
-// Rounding of n operations in a row: n u / (1 - n u). Higham, "Accuracy and Stability of Numerical Algorithms", 3.1.
+// The error of n roundings in a row: n u / (1 - n u). Higham, "Accuracy and Stability of Numerical Algorithms", 3.1.
 inline double gamma(double n) {
   return n * kUnitF32 / (1.0 - n * kUnitF32);
 }
 
-// bf16 by the definition: of the two neighbours the nearer one, the one with an even last bit on a tie.
+// bf16 by its definition: the nearer of the two neighbours, on a tie the one with an even last bit.
 inline double rounded_to(DType dtype, double value) {
   const auto as_float = static_cast<float>(value);
   if (dtype == DType::f32) return static_cast<double>(as_float);
   const auto below = std::bit_cast<std::uint32_t>(as_float) & 0xFFFF0000U;
   const double low = static_cast<double>(std::bit_cast<float>(below));
   const double high = static_cast<double>(std::bit_cast<float>(below + 0x10000U));
-  // Above the largest value stands infinity, in the place of 2^128.
+  // Above the largest value is infinity, which stands for 2^128 here.
   const double high_place = std::isinf(high) ? std::copysign(0x1p128, high) : high;
   const double to_low = std::abs(static_cast<double>(as_float) - low);
   const double to_high = std::abs(high_place - static_cast<double>(as_float));
@@ -46,16 +46,16 @@ inline double rounded_to(DType dtype, double value) {
 
 class Operand {
  public:
-  // Zeros.
+  // Filled with zeros.
   Operand(DType dtype, Shape shape)
       : view_{nullptr, dtype, shape}, memory_(allocate_operand(static_cast<std::size_t>(view_.bytes()))) {
     view_.data = memory_.get();
     std::memset(view_.data, 0, static_cast<std::size_t>(view_.bytes()));
   }
-  // `values` must be exact in dtype, or are rounded to it.
+  // `values` must be exact in dtype, or they are rounded to it.
   Operand(DType dtype, Shape shape, const Values& values) : Operand(dtype, shape) { set(values); }
 
-  // What the host reads or writes through it must wait for the operations by itself.
+  // A host that reads or writes through it must first wait for the operations.
   const TensorView& view() const { return view_; }
   operator TensorView() const { return view(); }
 

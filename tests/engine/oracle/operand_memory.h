@@ -1,4 +1,5 @@
-// Memory that the operations under test and the host both reach: one definition for each backend (ops_under_test.h).
+// Memory that both the operations under test and the host can access: one definition for each backend
+// (ops_under_test.h).
 #pragma once
 
 #include <cstddef>
@@ -9,7 +10,7 @@ namespace perfbench::engine {
 void* allocate_operand(std::size_t bytes);
 // Waits for the operations first.
 void free_operand(void* memory);
-// Until the operations that were called have written their results.
+// Waits until the operations called so far have written their results.
 void wait_for_ops();
 
 }  // namespace perfbench::engine

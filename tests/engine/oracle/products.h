@@ -13,7 +13,7 @@ inline std::size_t index(std::int64_t i) {
   return static_cast<std::size_t>(i);
 }
 
-// A value and the sum of the magnitudes of the terms that it is made of, which bounds its rounding errors.
+// A value and the sum of the magnitudes of its terms, which bounds its rounding errors.
 struct WithMagnitude {
   Values value;
   Values magnitude;
@@ -39,7 +39,7 @@ inline WithMagnitude matmul(const Values& a, Transpose transpose_a, const Values
   return c;
 }
 
-// Index of (b, t, head, d) in [B*T, heads*D] and of (b, h, i, j) in [B, H, T, T].
+// The index of (b, t, head, d) in [B*T, heads*D], and of (b, h, i, j) in [B, H, T, T].
 inline std::size_t at_head(const AttentionDims& s, std::int64_t heads, std::int64_t b, std::int64_t t, std::int64_t h,
                            std::int64_t d) {
   return index(((b * s.seq_len + t) * heads + h) * s.head_dim + d);
@@ -52,13 +52,13 @@ struct AttentionResult {
   Values context;
   Values logsumexp;
   Values weights;
-  Values score_magnitude;    // of a row's scores: max over keys of scale * sum |q||k| + |bias|; like logsumexp
+  Values score_magnitude;    // of a row's scores: max over keys of scale * sum |q||k| + |bias|; shaped like logsumexp
   Values context_magnitude;  // sum over keys of weight * |v|
 };
 
 struct ScoreRules {
-  Values bias = {};   // [H, T], by distance, or nothing
-  Values first = {};  // [B*T], the first key of its sequence that a query sees, or nothing: 0
+  Values bias = {};   // [H, T], by distance; empty without a bias
+  Values first = {};  // [B*T], the first key of its sequence that a query sees; empty: 0
 
   std::int64_t first_key(const AttentionDims& s, std::int64_t b, std::int64_t i) const {
     return first.empty() ? 0 : static_cast<std::int64_t>(first[index(b * s.seq_len + i)]);
@@ -90,7 +90,7 @@ inline AttentionResult attention_forward(const Values& q, const Values& k, const
           scores.push_back(score);
           r.score_magnitude[row] = std::max(r.score_magnitude[row], magnitude);
         }
-        const double most = *std::max_element(scores.begin(), scores.end());  // taken off, so that no exp overflows
+        const double most = *std::max_element(scores.begin(), scores.end());  // subtracted, so that no exp overflows
         double sum = 0.0;
         for (std::int64_t j = first; j <= i; ++j) {
           sum += r.weights[at_score(s, b, h, i, j)] = std::exp(scores[index(j - first)] - most);

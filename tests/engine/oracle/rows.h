@@ -1,4 +1,4 @@
-// Plain-loop f64 definitions of everything that works on rows or elements.
+// Plain-loop f64 definitions of all operations on rows or elements.
 #pragma once
 
 #include <cmath>
@@ -48,8 +48,8 @@ struct NormGradient {
   WithMagnitude dbias;
 };
 
-// d/dx of sum over rows of dy . y: with h the normalised row and g = dy * weight,
-// dx = rstd (g - mean g - h mean(g h)); without "- mean g" for rmsnorm.
+// d/dx of sum over rows of dy . y: with the normalised row h and g = dy * weight, dx = rstd (g - mean g - h mean(g h));
+// without "- mean g" for rmsnorm.
 inline NormGradient norm_backward(const Values& dy, const Values& x, const Values& weight, RowsShape s,
                                   spec::NormKind kind, double eps) {
   const auto forward = norm_forward(x, weight, {}, s, kind, eps);
@@ -86,7 +86,7 @@ inline NormGradient norm_backward(const Values& dy, const Values& x, const Value
   return r;
 }
 
-// Rotates each pair of a head by the angle whose cosine and sine stand in the table, or by its negative.
+// Rotates each pair of a head by the angle whose cosine and sine are in the table, or by its negative.
 inline Values rope(Values x, const Values& cos_sin, std::int64_t width, std::int64_t head_dim, std::int64_t seq_len,
                    spec::RopeLayout layout, Direction direction) {
   const auto rows = static_cast<std::int64_t>(x.size()) / width;
@@ -149,7 +149,7 @@ struct LossResult {
   Values dlogits;
 };
 
-// A negative target: none.
+// A negative target means that there is none.
 inline LossResult cross_entropy(const Values& logits, const Values& targets, RowsShape s, double gradient_scale) {
   LossResult r{Values(index(s.rows)), Values(logits.size())};
   for (std::int64_t i = 0; i < s.rows; ++i) {

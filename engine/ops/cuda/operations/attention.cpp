@@ -25,9 +25,9 @@ AttentionSplit split_attention(Direction direction, const AttentionDims& d, Summ
 // Computes nothing unless all parts can be computed: all but the last ones have the layout of the first.
 template <class Args>
 AttentionProvider::Refusal CudaOps::by_provider(Direction direction, const Args& args) const {
-  if (attention_choice_ == AttentionChoice::own) return "own kernels were asked for";
+  if (attention_choice_ == AttentionChoice::own) return "our own kernels were requested";
   if (attention_ == nullptr) return "built without cuDNN";
-  if (args.query.dtype != DType::bf16) return "cuDNN computes attention in bf16 alone";
+  if (args.query.dtype != DType::bf16) return "cuDNN computes attention only in bf16";
   if (args.bias_HT.defined()) return "the plan for cuDNN has no bias by distance";
   if (args.first_N.defined()) return "the plan for cuDNN has no documents in a row";
   const AttentionSplit split = split_attention(direction, args.dims, summation_, attention_parts_);
@@ -49,7 +49,7 @@ template <class Args>
 bool CudaOps::by_library(Direction direction, const Args& args) {
   const auto refusal = by_provider(direction, args);
   if (refusal.has_value() && attention_choice_ == AttentionChoice::cudnn) {
-    throw EngineError(EngineExit::infeasible, "attention by cuDNN was asked for: " + *refusal);
+    throw EngineError(EngineExit::infeasible, "attention by cuDNN was requested: " + *refusal);
   }
   note_attention(direction, refusal);
   return !refusal.has_value();

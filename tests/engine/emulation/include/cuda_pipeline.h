@@ -1,5 +1,5 @@
-// cuda_pipeline.h's copies. They land when they are waited for, at which moment the source must still hold its values.
-// Stands before the toolkit's header on the include path.
+// The copies of cuda_pipeline.h. They happen when they are waited for, and the source must still hold its values then.
+// This comes before the toolkit's header on the include path.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ class PendingCopies {
     groups.committed.push_back(std::move(groups.open));
     groups.open.clear();
   }
-  // Of all groups but the last ones.
+  // Completes all groups but the last ones.
   void land(std::size_t but_last) {
     auto& committed = of_thread().committed;
     for (; committed.size() > but_last; committed.pop_front()) {

@@ -1,4 +1,4 @@
-// What engine/ops/cuda/device/launch.cuh asks the include path for where nvcc is not what compiles it.
+// Definitions that engine/ops/cuda/device/launch.cuh includes if nvcc is not the compiler.
 #pragma once
 
 #include "tests/engine/emulation/device_code.h"

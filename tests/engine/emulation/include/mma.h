@@ -1,6 +1,6 @@
-// nvcuda::wmma of mma.h for 16x16x16 bf16 tiles (CUDA C++ Programming Guide, "Warp Matrix Functions"). Which lane holds
-// which element of an accumulator is not documented; here it is an order of our own, unlike any hardware's.
-// Stands before the toolkit's header on the include path.
+// nvcuda::wmma of mma.h for 16x16x16 bf16 tiles (CUDA C++ Programming Guide, "Warp Matrix Functions"). It is not
+// documented which lane holds which element of an accumulator; here it is an arbitrary order that differs from any
+// hardware's. This comes before the toolkit's header on the include path.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -27,7 +27,7 @@ inline constexpr unsigned kLanes = 32;
 inline constexpr unsigned kLaneElements = kSide * kSide / kLanes;
 using Tile = std::array<float, kSide * kSide>;
 
-// The numbers, row by row, of the calling lane's elements. 37 has no factor in common with 256.
+// The row-by-row numbers of the calling lane's elements. 37 has no factor in common with 256.
 struct Places {
   const unsigned lane = perfbench::emulation::Block::lane();
   unsigned operator[](unsigned i) const { return (i * kLanes + lane) * 37 % (kSide * kSide); }
@@ -43,7 +43,7 @@ inline void require_aligned(const void* address, unsigned stride_bytes) {
   }
 }
 
-// Where the lanes of a warp show each other the elements of their operands.
+// Where the lanes of a warp share the elements of their operands.
 struct Board {
   Tile left;
   Tile right;

@@ -1,5 +1,4 @@
-// The twin of engine/ops/cuda/host/kernel_nodes.cpp: an emulated device has no clusters, so every update is a whole
-// one.
+// The twin of engine/ops/cuda/host/kernel_nodes.cpp: an emulated device has no clusters, so every update is complete.
 #include "engine/ops/cuda/host/kernel_nodes.h"
 
 namespace perfbench::engine::cuda {

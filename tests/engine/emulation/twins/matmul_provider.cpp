@@ -1,4 +1,4 @@
-// The twin of engine/ops/cuda/matmul/matmul_provider.cpp: plain loops in the place of cuBLASLt.
+// The twin of engine/ops/cuda/matmul/matmul_provider.cpp: plain loops in place of cuBLASLt.
 #include "engine/ops/cuda/matmul/matmul_provider.h"
 
 #include <algorithm>
@@ -37,7 +37,7 @@ double gelu_tanh_slope(double x) {
   return 0.5 * (1.0 + t) + 0.5 * x * (1.0 - t * t) * root * (1.0 + 3.0 * 0.044715 * x * x);
 }
 
-// What cuBLASLt's GELU_AUX and DGELU make of a sum: the pre-activation is rounded to be kept, gelu takes it as it was.
+// As cuBLASLt's GELU_AUX and DGELU: the kept pre-activation is rounded, but gelu uses the unrounded value.
 float with_epilogue(const Product& p, std::int64_t i, float sum) {
   const Matrix kept{p.preactivation, p.c.dtype};
   switch (p.epilogue) {
@@ -57,7 +57,7 @@ void multiply(const Product& p, std::int64_t number) {
   const bool ta = p.transpose_a == Transpose::yes;
   const bool tb = p.transpose_b == Transpose::yes;
   const auto first = [&](const Matrix& x) { return number * x.batch_stride; };
-  // As the library takes them alone.
+  // The library accepts only these.
   if (is_float8(p.a.dtype) && (ta || !tb)) throw LogicFault("rows of 8-bit operands are not along k");
   const float scale = is_float8(p.a.dtype) ? *p.inverse_scale_a * *p.inverse_scale_b : 1.0F;
   const Matrix bias{const_cast<void*>(p.bias_n), p.c.dtype};
@@ -91,7 +91,7 @@ class MatmulProvider::Implementation {
  public:
   explicit Implementation(cudaStream_t on) : stream(on) {}
 
-  // In a recording nothing is measured: what is met there first would have an algorithm that nobody chose.
+  // Nothing is measured in a recording: a problem first met there would get an algorithm without a measurement.
   void meet(const Product& product, std::int64_t scratch_bytes) {
     const auto key = [&](const Product& p) { return key_of(p, F32Products::exact, scratch_bytes); };
     if (is_captured(stream) && !met_.contains(key(product))) {
@@ -115,12 +115,12 @@ MatmulProvider::MatmulProvider(const CudaDevice& device, F32Products)
 
 MatmulProvider::~MatmulProvider() = default;
 
-// The library may have none for a problem; this one has none for sums of one term.
+// The library may have no epilogue for a problem; this twin has none for sums of one term.
 bool MatmulProvider::has_epilogue(const Product& product, const ProductScratch&) {
   return product.k > 1;
 }
 
-// The scratch is written, as a library would, but not all of its megabytes.
+// Writes to the scratch memory as a library would, but not to all of its megabytes.
 void MatmulProvider::run(const Product& product, const ProductScratch& scratch) {
   implementation_->meet(product, scratch.bytes);
   if (scratch.bytes > 0) {

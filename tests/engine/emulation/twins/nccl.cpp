@@ -1,7 +1,8 @@
-// The functions of NCCL that the engine calls, between emulated devices of the processes that mpirun started. Linked in
-// the place of NCCL. What is put on a stream is a rank's part of a collective when the stream gets there: it reads and
-// writes the device's memory then, and is over when every message has been taken, so that ranks that do not meet in the
-// same order wait for ever, as on devices. Sums are made in f32, or as the values are, in the order of the ranks.
+// The functions of NCCL that the engine calls, between the emulated devices of the processes that mpirun started.
+// Linked in place of NCCL. Work on a stream is a rank's part of a collective, which starts when the stream gets there:
+// it then reads and writes the device's memory, and ends when every message has been received. So ranks that submit
+// collectives in different orders wait for ever, as on devices. Sums are made in f32, or in the values' own type, in
+// the order of the ranks.
 #include <cuda_bf16.h>
 #include <mpi.h>
 #include <nccl.h>
@@ -16,10 +17,10 @@
 
 #include "tests/engine/emulation/launch.h"
 
-// The type behind the handle. Messages between two ranks arrive in their order under each tag, which is a
-// communicator's own.
+// The type behind the handle. Messages between two ranks arrive in order under each tag, and each communicator has its
+// own tag.
 struct ncclComm {
-  std::vector<int> ranks;  // of MPI's world, in their order here
+  std::vector<int> ranks;  // in MPI's world, in their order here
   int index = 0;
   int tag = 0;
 };
@@ -27,7 +28,7 @@ struct ncclComm {
 namespace perfbench::emulation {
 namespace {
 
-constexpr int kFirstTag = 1;  // nobody else sends messages within MPI's world
+constexpr int kFirstTag = 1;  // no other code sends messages within MPI's world
 
 int world_rank() {
   int rank = 0;
@@ -35,7 +36,7 @@ int world_rank() {
   return rank;
 }
 
-// What ncclUniqueId holds. The maker is the first rank of the communicator.
+// The contents of ncclUniqueId. Its maker is the first rank of the communicator.
 struct Id {
   int maker = 0;
   int tag = 0;
@@ -70,7 +71,7 @@ class Exchange {
   }
 
  private:
-  // Synchronous: what is sent is taken, not laid aside.
+  // Synchronous: a message must be received, not buffered.
   void begin() {
     begun_ = true;
     for (const auto& m : receives_) {
@@ -146,8 +147,8 @@ void greatest(void* to, const std::vector<const std::byte*>& parts, std::size_t 
   }
 }
 
-// to[count] = the sum, or the greatest, of what every rank has for this one; `from` is what this rank has for rank 0,
-// and `apart` lies between what it has for one and for the next.
+// to[count] = the sum, or the maximum, of the values that all ranks have for this one. `from` is what this rank has for
+// rank 0, and `apart` the distance to what it has for the next rank.
 struct Sum {
   const ncclComm* comm;
   void* to;
@@ -161,7 +162,7 @@ struct Sum {
 Work sum_up(const Sum& sum) {
   struct State {
     Exchange exchange;
-    std::vector<std::vector<std::byte>> arrived;  // none before it began
+    std::vector<std::vector<std::byte>> arrived;  // empty before it has begun
   };
   return [sum, state = State{Exchange(sum.comm->tag), {}}]() mutable {
     const auto ranks = sum.comm->ranks.size();
@@ -193,7 +194,7 @@ void put_sum(ncclComm_t comm, const void* from, void* to, std::size_t apart_byte
   enqueue(sum_up({comm, to, static_cast<const std::byte*>(from), apart_bytes, count, type, operation}), stream);
 }
 
-// Between ncclGroupStart and ncclGroupEnd messages of one stream begin together.
+// Between ncclGroupStart and ncclGroupEnd, messages of one stream begin together.
 struct Grouped {
   cudaStream_t stream;
   Exchange exchange;
@@ -245,7 +246,7 @@ ncclResult_t ncclGetUniqueId(ncclUniqueId* out) {
   return ncclSuccess;
 }
 
-// Ranks tell the first where they are, and are told of all.
+// Ranks tell the first one where they are, and receive the list of all.
 ncclResult_t ncclCommInitRankConfig(ncclComm_t* out, int ranks, ncclUniqueId unique, int index, ncclConfig_t*) {
   Id id;
   std::memcpy(&id, unique.internal, sizeof(id));

@@ -1,4 +1,4 @@
-// The twin of engine/ops/cuda/operations/sort_pairs.cu, where CUB is not.
+// The twin of engine/ops/cuda/operations/sort_pairs.cu for builds without CUB.
 #include "engine/ops/cuda/operations/sort_pairs.h"
 
 #include <algorithm>
@@ -11,15 +11,15 @@
 namespace perfbench::engine::cuda {
 namespace {
 
-// What CUB may ask for (cub/device/dispatch/dispatch_radix_sort.cuh, InvokeOnesweep): how often each of 256 digits is
-// there, in 8 bytes for each of a key's four bytes, and in 4 bytes for each tile of at least 1024 keys.
+// The most that CUB may request (cub/device/dispatch/dispatch_radix_sort.cuh, InvokeOnesweep): counts of each of 256
+// digits, with 8 bytes for each of a key's four bytes, and 4 bytes for each tile of at least 1024 keys.
 std::int64_t needed_bytes(std::int64_t count) {
   constexpr std::int64_t kDigits = 256;
   constexpr std::int64_t kTileKeys = 1024;
   return 4 * kDigits * 8 + (count + kTileKeys - 1) / kTileKeys * kDigits * 4;
 }
 
-// All of the scratch is written: what it must not overlap shows.
+// Writes to all of the scratch memory, so that a forbidden overlap shows.
 __global__ void sort_kernel(SortPairs pairs) {
   std::memset(pairs.scratch, 0xFF, static_cast<std::size_t>(pairs.scratch_bytes));
   const auto n = static_cast<std::size_t>(pairs.count);

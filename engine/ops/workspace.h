@@ -1,6 +1,6 @@
 // Memory that operations use beside their operands. One buffer serves all of them, because they run one after another;
 // it is a tensor of the run (trainer.cpp), so a dry walk counts it too. The kernels of the cuda backend size their
-// parts with the functions below, so plan and use have the same formula. Those of the cpu backend are in
+// parts with the functions below, so plan and use have the same formula. The cpu backend's functions are in
 // cpu_workspace.h.
 #pragma once
 

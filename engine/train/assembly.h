@@ -48,7 +48,7 @@ class Assembly {
 
   DeviceTracer* tracer() { return backend_.tracer.get(); }
   GpuTelemetry* telemetry() { return backend_.telemetry.get(); }
-  // The nanoseconds of the noise probe: the backend's, or the processor's on so many threads.
+  // The nanoseconds of the noise probe: the backend's, or the processor's on `threads` threads.
   std::int64_t probe_noise(int threads) {
     return backend_.noise_probe ? backend_.noise_probe() : engine::probe_noise(threads);
   }

@@ -15,7 +15,7 @@ namespace {
 using spec::TraceKind;
 using testing::ElementsAre;
 
-// The ranges that arrived. Those of other domains than the engine's would be recognised by their names.
+// The ranges that arrived. Ranges of other domains than the engine's would be recognised by their names.
 struct Tool {
   std::vector<std::string> log;
   std::map<std::uint32_t, std::string> categories;

@@ -25,7 +25,7 @@ struct CheckpointSpec {
     f(Field{"keep", "newest checkpoints that are kept", 1, 1e6}.uncounted(), self.keep);
     f(Field{"asynchronous", "files are written while the next steps run"}.uncounted(), self.asynchronous);
     f(Field{"path", "folder of checkpoints, empty for one in the run's own"}.uncounted(), self.path);
-    f(Field{"restore", "checkpoint from which training goes on, or a folder of them, empty for none"}.uncounted(),
+    f(Field{"restore", "checkpoint from which training continues, or a folder of them, empty for none"}.uncounted(),
       self.restore);
   }
   bool operator==(const CheckpointSpec&) const = default;

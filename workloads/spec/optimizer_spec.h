@@ -47,7 +47,7 @@ struct OptimizerSpec {
     f(Field{"moments", "fp32, or bf16: half the memory, rounded by chance"}.omitted_at_default(), self.moments);
     f(Field{"gradients", "fp32, or bf16: half the memory and half the bytes between ranks"}.omitted_at_default(),
       self.gradients);
-    f(Field{"in_backward", "update weights as the backward pass goes on, and keep no gradients"}.omitted_at_default(),
+    f(Field{"in_backward", "update weights during the backward pass, and keep no gradients"}.omitted_at_default(),
       self.in_backward);
   }
 };

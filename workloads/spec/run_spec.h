@@ -201,7 +201,9 @@ struct RunSpec {
             "layers gathered ahead of their computation and reduced behind it; 0 takes the least memory", 0, 1},
       self.fsdp_prefetch);
     f(Field{"all_reduce_combine_bytes",
-            "gradients of ranks that hold the same weights are summed so many bytes at a time; 0: a layer's at once", 0}
+            "gradients of ranks that hold the same weights are summed at most this many bytes at a time; 0: a layer's "
+            "at once",
+            0}
           .omitted_at_default(),
       self.all_reduce_combine_bytes);
     f(Field{"pipeline_chunks",

@@ -42,7 +42,7 @@ HeadTensor keys_of(const AttentionLayout& layout, std::int64_t stride);
 // backward pass takes no other layout before 9.26 (the front end's scaled_dot_product_flash_attention.h).
 HeadTensor statistics_of(const AttentionLayout& layout);
 
-// Addresses of first elements. Those of gradients are null in the forward pass.
+// Addresses of first elements. Addresses of gradients are null in the forward pass.
 struct AttentionAddresses {
   void* query = nullptr;
   void* key = nullptr;

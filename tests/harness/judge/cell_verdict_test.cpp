@@ -212,7 +212,7 @@ TEST_F(PairsInTurns, ASideThatWorksInTheOthersStepsLeavesSpeedUndecided) {
       HasSubstr(
           "its threads used 6.0 % of a core while A stepped (0.48 of 8 s watched; a verdict allows at most 5.0 %"));
   EXPECT_EQ(decision_about(busy, "peak_memory_bytes").verdict, Verdict::same) << "which no thread touches";
-  EXPECT_THAT(decision_about(judged(pairs(0.9, 0)), "step_time_s").detail, HasSubstr("A computed in B's steps"));
+  EXPECT_THAT(decision_about(judged(pairs(0.9, 0)), "step_time_s").detail, HasSubstr("A computed during B's steps"));
 }
 
 TEST_F(PairsInTurns, PairsThatWereHardlyWatchedAreNotDoubted) {

@@ -104,7 +104,7 @@ NightFinding weigh(const Finding& screened, const Judged& judged) {
 }
 
 std::string with_tonights_libraries(const std::string& changes) {
-  return "but that engine could not use the libraries of its own night, and what is new in tonight's affects both "
+  return "although that engine could not use the libraries of its own night, and new libraries of tonight affect both "
          "sides: " +
          changes;
 }

@@ -72,8 +72,8 @@ struct ScreenedSeries {
 // control measurements in enough of the series' nights, including the newest. A shift of the control itself, with its
 // present engine, is a finding of kind environment.
 //
-// Nights on which the probe moved during all runs are left out, unless they are the majority or the newest. Those of
-// the last fortnight are kept if only they show a shift and they are most of the nights since: a change that slows a
+// Nights on which the probe moved during all runs are left out, unless they are the majority or the newest. Such nights
+// of the last fortnight are kept if only they show a shift and they are most of the nights since: a change that slows a
 // cell may disturb the probe, too.
 std::vector<ScreenedSeries> screen_series(const std::vector<SeriesHistory>& series,
                                           const std::vector<KnownShift>& known = {}, const ScreenRule& rule = {});

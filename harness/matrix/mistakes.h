@@ -14,8 +14,8 @@ namespace perfbench::harness {
 
 class YamlDocument;
 
-// Thrown by Mistakes::add when there are so many mistakes that the search stops. It is not an InputError, so that no
-// note() catches it on its way out.
+// Thrown by Mistakes::add when the search stops because there are too many mistakes. It is not an InputError, so that
+// no note() catches it on its way out.
 class TooManyMistakes : public std::exception {};
 
 class Mistakes {

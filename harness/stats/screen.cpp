@@ -237,8 +237,8 @@ std::size_t first_shifted_night(std::span<const double> nights, double sigma, co
 }
 
 // Whether the newest nights, however few, went back from the level of the shift to the level before it. They are nearer
-// to the old level, and farther from the shifted one than chance explains for two medians of so many nights of AR(1)
-// noise.
+// to the old level. They are also farther from the shifted one than chance explains for two medians of the same numbers
+// of nights of AR(1) noise.
 bool is_over(std::span<const double> nights, std::size_t first, const Noise& noise, const ScreenRule& rule) {
   const auto n = nights.size();
   const double before = median_between(nights, first > rule.most_before ? first - rule.most_before : 0, first);

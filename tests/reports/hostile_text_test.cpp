@@ -182,7 +182,7 @@ class HostileText : public testing::Test {
   }
 };
 
-// Two script elements, the data and the page's own script; nothing but that script can make an element.
+// Two script elements, the data and the page's own script. Only that script can make an element.
 void expect_page(const std::string& text, const std::string& where) {
   static const std::regex kElement("<(/?)(script|img|iframe|object|embed|form)");
   const auto count = std::distance(std::sregex_iterator(text.begin(), text.end(), kElement), std::sregex_iterator());

@@ -69,8 +69,8 @@ void add_reproduce(CLI::App& app, CommandContext& context) {
                    std::string("folder of an attempt, or of a run: its newest attempt; or ") + kRunNameHelp)
       ->type_name(kRunNameType)
       ->required();
-  add_path(*command, "folder of the new run directory; default: beside the recorded one", options->runs, PathIs::folder,
-           "folder of the new run directory; beside the recorded one unless given");
+  add_path(*command, "--runs", options->runs, PathIs::folder,
+           "folder of the new run directory; default: beside the recorded one");
   add_db_option(*command, options->db,
                 "database for the new attempt, default: none; names are looked up in it, or in perf.db");
   add_execution_options(*command, options->execution);

@@ -41,8 +41,8 @@ namespace {
 
 using Keys = std::set<std::int64_t>;
 
-// The attempts of up to this many cells are found through an index. More cells are nearly all of them, or have so many
-// rows that a list soon has enough.
+// The attempts of up to this many cells are found through an index. More cells are nearly all of them, or have enough
+// rows to fill a list soon.
 constexpr std::size_t kFewCells = 64;
 
 Keys keys_of(Statement& rows) {

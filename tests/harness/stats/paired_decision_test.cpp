@@ -15,8 +15,8 @@ namespace {
 
 using testing::HasSubstr;
 
-// Pairs whose log ratios are exactly these, on a machine that becomes slower from pair to pair: the runs of a pair have
-// so much in common that only their ratios count.
+// Pairs whose log ratios are exactly these, on a machine that becomes slower from pair to pair: the runs of a pair
+// share most of their noise, and only their ratios count.
 std::vector<Pair> pairs_of(const std::vector<double>& d) {
   std::vector<Pair> out;
   double a = 2.0;

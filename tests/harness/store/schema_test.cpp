@@ -233,7 +233,7 @@ TEST(Statement, StartsAgainAfterAnInterruptedUse) {
   }
   Statement again(db, sql);
   ASSERT_TRUE(again.step());
-  EXPECT_EQ(again.text(0), "x") << "goes on where the first was left";
+  EXPECT_EQ(again.text(0), "x") << "continues where the first one was left";
   EXPECT_TRUE(again.is_null(1)) << "has the parameter of the first";
   db.execute("ALTER TABLE names RENAME COLUMN name TO other");
   EXPECT_THROW(Statement(db, sql).step(), StoreError);

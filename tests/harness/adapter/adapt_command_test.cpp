@@ -71,12 +71,12 @@ TEST_F(AdaptCommand, ReadsMetricsThatArePassedToIt) {
 TEST_F(AdaptCommand, ExplainsInvalidOptions) {
   write_log("x\n");
   EXPECT_THAT(adapt({}).error_output, HasSubstr("give --reader NAME or --metric NAME=REGEX"));
-  EXPECT_THAT(adapt({"--metric", "x"}).error_output, HasSubstr("a metric is NAME=REGEX"));
+  EXPECT_THAT(adapt({"--metric", "x"}).error_output, HasSubstr("a metric is NAME=REGEX["));
   EXPECT_THAT(adapt({"--reader", "nanogtp"}).error_output, HasSubstr("nanogpt"));
   fs::remove(dir_ / "log");
   const auto end = adapt({"--reader", "nanogpt"});
   EXPECT_EQ(end.exit_code, 3);
-  EXPECT_THAT(end.error_output, HasSubstr("is not there"));
+  EXPECT_THAT(end.error_output, HasSubstr("does not exist"));
 }
 
 TEST(MetricOption, HasTheUnitAndTheDirectionAtItsEnd) {

@@ -44,7 +44,7 @@ TEST(Detection, RefusesAPlanThatExceedsTheTimeAndNamesTheMinutes) {
   EXPECT_FALSE(cells[0].not_planned) << "the first one fits";
   ASSERT_TRUE(cells[1].not_planned);
   EXPECT_THAT(*cells[1].not_planned, HasSubstr(fmt::format("takes {:.1f} minutes here", cost_s / 60)));
-  EXPECT_THAT(*cells[1].not_planned, HasSubstr("0.2 minutes are left"));
+  EXPECT_THAT(*cells[1].not_planned, HasSubstr("leaves 0.2 minutes"));
   // Nothing of this cell runs, and it does not pass.
   const auto result = run_pairs({cells[1]}, made_up_rule(8), 1, {});
   ASSERT_TRUE(result.cells[0].whole);

@@ -147,7 +147,7 @@ TEST(DeclaredMetrics, MayTakeOnlyTheLastValue) {
 TEST(DeclaredMetrics, HaveErrorMessages) {
   EXPECT_THAT(error_of([] { declared("", by_regex("reward", "(?=x)")); }), HasSubstr("no look-around"));
   EXPECT_THAT(error_of([] { declared("", by_regex("reward", "x+")); }), HasSubstr("(?P<value>"));
-  EXPECT_THAT(error_of([] { declared("", by_regex("reward", "(x)", "ms")); }), HasSubstr("ends in _s"));
+  EXPECT_THAT(error_of([] { declared("", by_regex("reward", "(x)", "ms")); }), HasSubstr("must end in _s"));
   EXPECT_THAT(error_of([] { read_text("jsonl", ""); }), HasSubstr("no metric has a key"));
 }
 

@@ -86,7 +86,9 @@ void use_rollback_journal(Connection& db) {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::int64_t kApplicationId = 0x70626368;  // "pbch": marks the file as ours (PRAGMA application_id)
+// PRAGMA application_id marks the file as ours.
+constexpr std::int64_t kApplicationId = 0x70626462;       // "pbdb"
+constexpr std::int64_t kBeforeFirstRelease = 0x70626368;  // "pbch": versions that were never released, 1 to 24
 
 std::int64_t pragma(const Connection& db, const std::string& name) {
   Statement statement(db, "PRAGMA " + name);
@@ -105,15 +107,20 @@ bool is_empty(const Connection& db) {
 // The version of our database; 0 for an empty file.
 int version_of(const Connection& db) {
   if (is_empty(db)) return 0;
-  if (pragma(db, "application_id") != kApplicationId) {
+  const auto application = pragma(db, "application_id");
+  const auto version = pragma(db, "user_version");
+  if (application == kBeforeFirstRelease) {
+    reject(db, "was written before perfbench 0.1.0 (layout " + std::to_string(version) +
+                   "), and this version cannot read it. Build a new database from the run directories with `perfbench "
+                   "ingest DIR --db NEW`");
+  }
+  if (application != kApplicationId) {
     reject(db, "is an SQLite database, but not of perfbench; name another file with --db");
   }
-  const auto version = pragma(db, "user_version");
   if (version < 1) {
-    reject(
-        db,
-        "has schema version " + std::to_string(version) +
-            ", which is not valid; restore the file, or build a new one from run directories with `perfbench ingest`");
+    reject(db, "has schema version " + std::to_string(version) +
+                   ", which no version of perfbench writes. Restore the file, or build a new database from the run "
+                   "directories with `perfbench ingest DIR --db NEW`");
   }
   return static_cast<int>(version);
 }

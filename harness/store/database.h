@@ -51,9 +51,9 @@ struct OpenOptions {
   std::function<void(const std::string&)> warn = say_on_standard_error;
 };
 
-// read_write creates (AbsentFile) and migrates the database as needed; read_only needs an existing database of the
-// current version. Throws InputError for a file that is not a perfbench database or comes from a newer perfbench,
-// StoreError otherwise.
+// read_write creates (AbsentFile) and migrates as needed; read_only needs an existing database of the current version.
+// Throws InputError for a file that is not a perfbench database, was written before version 0.1.0 or by a newer
+// perfbench; StoreError for the rest.
 Connection open_database(const std::filesystem::path& path, const OpenOptions& options = {});
 
 // Changes whenever another connection has written (PRAGMA data_version).

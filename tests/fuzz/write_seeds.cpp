@@ -6,6 +6,7 @@
 #include <iterator>
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "harness/matrix/matrix.h"
 #include "harness/matrix/model_catalog.h"
@@ -37,7 +38,7 @@ void write_words(const fs::path& folder) {
 // An empty export, one with every kind of record, and its records alone.
 void write_export(const fs::path& folder) {
   fs::create_directories(folder);
-  const auto old = fs::path(PERFBENCH_SOURCE_DIR) / "tests/harness/transfer_data/version1.perfbench";
+  const auto old = fs::path(PERFBENCH_SOURCE_DIR) / "tests/harness/transfer_data/version2.perfbench";
   const auto db = folder / "a.db";
   const auto whole = folder / "whole";
   { harness::open_database(db); }
@@ -47,7 +48,10 @@ void write_export(const fs::path& folder) {
   std::ofstream(folder / "empty", std::ios::binary) << bytes.substr(0, bytes.rfind("sha256 "));
   harness::import_runs(db, old);
   harness::export_runs({.db = db, .file = whole, .perfbench_version = "0.1.0"});
-  harness::read_archive(whole, folder / "all");
+  {
+    std::ofstream all(folder / "all", std::ios::binary);
+    harness::CheckedArchive(whole).unpack(0, [&](std::string_view bytes) { all << bytes; });
+  }
   std::ifstream records(folder / "all");
   std::map<std::string, std::string> first;  // one of each kind, with the lines of one attempt
   for (std::string line; std::getline(records, line);) first.try_emplace(line.substr(0, line.find(':')), line + "\n");

@@ -129,14 +129,6 @@ class FileSink {
   std::ofstream out_;
 };
 
-// A tenth of the free space is left.
-std::uintmax_t room_beside(const fs::path& payload) {
-  constexpr std::uintmax_t kKeptFree = 10;
-  std::error_code error;
-  const auto space = fs::space(fs::absolute(payload).parent_path(), error);
-  return error ? UINTMAX_MAX : space.available - space.available / kKeptFree;
-}
-
 std::string read_stretch(const fs::path& file, std::uint64_t begin, std::uint64_t end) {
   std::string bytes;
   FileBytes(file, begin, end).next(bytes);
@@ -176,6 +168,11 @@ ArchiveHeader parse_header(const fs::path& file, std::string_view line) {
   try {
     const auto json = spec::parse_json(line.substr(kMagic.size()));
     const auto version = json.value("version", std::int64_t{0});
+    if (version == 1) {
+      reject_archive(file,
+                     "is of version 1 of the format, which was in use before perfbench 0.1.0, and cannot be read. "
+                     "Export again from a database that `perfbench ingest` made of the run directories");
+    }
     if (version > kNewestVersion) {
       reject_archive(
           file,
@@ -248,28 +245,6 @@ void CheckedArchive::unpack(std::uint64_t most_bytes, const ByteSink& sink) cons
   } catch (const ZstdError& e) {
     reject_archive(file_, std::string("cannot be unpacked: ") + e.what());
   }
-}
-
-void CheckedArchive::unpack_to(const fs::path& payload, std::uint64_t most_bytes) const {
-  FileSink out(payload);
-  const auto room = room_beside(payload);
-  std::uintmax_t written = 0;
-  unpack(most_bytes, [&](std::string_view bytes) {
-    written += bytes.size();
-    if (written > room) {
-      reject_archive(file_, fmt::format("unpacks to more than {} bytes, for which the disk of the database has no "
-                                        "room; free some space, or name a database on another disk with --db",
-                                        room));
-    }
-    out.write(bytes);
-  });
-  out.close();
-}
-
-ArchiveHeader read_archive(const fs::path& file, const fs::path& payload, std::uint64_t most_bytes) {
-  const CheckedArchive archive(file);
-  archive.unpack_to(payload, most_bytes);
-  return archive.header();
 }
 
 }  // namespace perfbench::harness

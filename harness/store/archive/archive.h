@@ -34,10 +34,10 @@ void zstd_decompress(const ByteSource& source, const ByteSink& sink);
 //     ...                                  a zstd frame: records, one a line (record_writer.h)
 //     sha256 0123...                       one line: SHA-256 of all bytes before this line
 //
-// In version 1 the frame is an SQLite database (version1_payload.h).
+// The version of the format rises when an older perfbench could not read the records. No release wrote version 1.
 struct ArchiveHeader {
   std::int64_t version = 2;         // of this format
-  std::int64_t schema_version = 1;  // of the exported database
+  std::int64_t schema_version = 1;  // of the database that the records came from; for information
   std::int64_t attempts = 0;
   std::string perfbench_version = {};  // of the program that wrote it
 
@@ -74,8 +74,6 @@ class CheckedArchive {
   // Passes on its contents, up to `most_bytes` (0: a limit by the size of the file). Throws InputError for contents
   // that are larger or cannot be unpacked.
   void unpack(std::uint64_t most_bytes, const ByteSink& sink) const;
-  // Unpacks into a file, if its disk has enough room.
-  void unpack_to(const std::filesystem::path& payload, std::uint64_t most_bytes) const;
 
  private:
   std::filesystem::path file_;
@@ -84,9 +82,5 @@ class CheckedArchive {
   std::uint64_t end_ = 0;
   ArchiveHeader header_;
 };
-
-// Checks `file` and unpacks it to `payload`.
-ArchiveHeader read_archive(const std::filesystem::path& file, const std::filesystem::path& payload,
-                           std::uint64_t most_bytes = 0);
 
 }  // namespace perfbench::harness

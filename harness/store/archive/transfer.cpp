@@ -9,7 +9,6 @@
 
 #include "harness/store/archive/archive.h"
 #include "harness/store/archive/record_writer.h"
-#include "harness/store/archive/version1_payload.h"
 #include "harness/store/database.h"
 #include "harness/system/files.h"
 #include "harness/system/input_error.h"
@@ -88,34 +87,14 @@ void take_records(const CheckedArchive& archive, std::uint64_t most_unpacked_byt
   lines.finish();
 }
 
-// SQLite can read a database only from a file.
-void take_version1(const CheckedArchive& archive, const fs::path& file, std::uint64_t most_unpacked_bytes,
-                   const Connection& db, RecordImport& records) {
-  const TemporaryFile payload(db.path(), "import");
-  archive.unpack_to(payload.path(), most_unpacked_bytes);
-  read_version1(payload.path(), file.string(), db,
-                [&records](std::string_view line) { records.take(line.substr(0, line.size() - 1)); });
-}
-
 }  // namespace
 
 ImportCounts import_runs(const fs::path& path, const fs::path& file, std::uint64_t most_unpacked_bytes) {
-  remove_old_temporary_files(path, "import");
   const CheckedArchive archive(file);
-  const auto& header = archive.header();
-  if (header.schema_version > current_schema().version()) {
-    throw InputError("[import] " + file.string() + " contains a database of schema version " +
-                     std::to_string(header.schema_version) + ", but this perfbench knows versions up to " +
-                     std::to_string(current_schema().version()) + "; use a newer perfbench");
-  }
   auto db = open_database(path);
   Transaction transaction(db);
   RecordImport records(db, file.string());
-  if (header.version == 1) {
-    take_version1(archive, file, most_unpacked_bytes, db, records);
-  } else {
-    take_records(archive, most_unpacked_bytes, records);
-  }
+  take_records(archive, most_unpacked_bytes, records);
   auto counts = records.finish();
   transaction.commit();
   return counts;

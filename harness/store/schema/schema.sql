@@ -1,10 +1,9 @@
--- The perfbench database: the content of run directories, one row for each sample, so that a query never parses text.
--- `perfbench ingest` (ingest.h) fills it and can rebuild it from run directories; only the baseline ledger is written
--- by hand. Conventions:
---     *_key is a local integer key, *_id a name with the same meaning in every database; times are UTC, ISO 8601;
---     every number has its unit in its name; a missing number (a diverged loss) is NULL.
--- PRAGMA user_version contains the version of the schema; harness/store/schema/migrations/README.md says how to change
--- it.
+-- The perfbench database: everything that run directories say, one row per sample, so that a query never
+-- parses text. Filled by `perfbench ingest` (ingest.h), which can rebuild it from run directories; only the baseline
+-- ledger is written by hand. Conventions:
+--   *_key is a local integer key, *_id a name that means the same in every database; times of day are UTC, ISO 8601;
+--   every number has its unit in its name; a missing number (a diverged loss) is NULL.
+-- PRAGMA user_version holds the version of the schema; harness/store/schema/migrations/README.md says how to change it.
 
 -- Attempts that were made together: one invocation of a command, or one comparison.
 CREATE TABLE sweeps (
@@ -23,8 +22,8 @@ CREATE TABLE sweep_selections (
   selection TEXT NOT NULL CHECK (selection <> '')  -- the words of --only
 ) STRICT;
 
--- The request of a sweep by hand. The row is written at the beginning of the sweep, before its first attempt, so that a
--- sweep that is killed early can be resumed. Sweeps of an older perfbench have none.
+-- What a sweep by hand was asked to run. The row is there from the beginning of the sweep, before its first attempt, so
+-- that a sweep which is killed early can be resumed.
 CREATE TABLE sweep_requests (
   request_key INTEGER PRIMARY KEY,
   sweep_id    TEXT NOT NULL UNIQUE CHECK (sweep_id <> ''),
@@ -184,7 +183,15 @@ CREATE TABLE steps (
   peak_gathered_bytes    INTEGER NOT NULL,
   peak_workspace_bytes   INTEGER NOT NULL,
   peak_host_bytes        INTEGER NOT NULL,
-  peak_total_bytes       INTEGER NOT NULL, bubble_ns INTEGER NOT NULL DEFAULT 0, balance_loss REAL DEFAULT 0, expert_load REAL DEFAULT 0, dropped_choices INTEGER NOT NULL DEFAULT 0, loss_tokens INTEGER, padding_tokens INTEGER, traced INTEGER NOT NULL DEFAULT 0, checkpoint_ns INTEGER NOT NULL DEFAULT 0,
+  peak_total_bytes       INTEGER NOT NULL,
+  bubble_ns              INTEGER NOT NULL,
+  balance_loss           REAL,
+  expert_load            REAL,
+  dropped_choices        INTEGER NOT NULL,
+  loss_tokens            INTEGER,
+  padding_tokens         INTEGER,
+  traced                 INTEGER NOT NULL,
+  checkpoint_ns          INTEGER NOT NULL,
   PRIMARY KEY (attempt_key, rank, step)
 ) STRICT, WITHOUT ROWID;
 
@@ -254,8 +261,19 @@ CREATE TABLE attempt_summaries (
   flops_rematerialised_flops       INTEGER NOT NULL,
   flops_embedding_flops            INTEGER NOT NULL,
   parameters                       INTEGER NOT NULL,
-  matmul_parameters                INTEGER NOT NULL
-, evaluation_rows INTEGER NOT NULL DEFAULT 0, evaluation_questions INTEGER NOT NULL DEFAULT 0, evaluation_tokens INTEGER NOT NULL DEFAULT 0, evaluation_nll_sum REAL DEFAULT 0, evaluation_perplexity REAL DEFAULT 0, evaluation_accuracy REAL DEFAULT 0, checkpoint_saves INTEGER NOT NULL DEFAULT 0, checkpoint_bytes INTEGER NOT NULL DEFAULT 0, checkpoint_save_ns INTEGER NOT NULL DEFAULT 0, checkpoint_restore_ns INTEGER NOT NULL DEFAULT 0, checkpoint_first_step INTEGER NOT NULL DEFAULT 0) STRICT;
+  matmul_parameters                INTEGER NOT NULL,
+  evaluation_rows                  INTEGER NOT NULL,
+  evaluation_questions             INTEGER NOT NULL,
+  evaluation_tokens                INTEGER NOT NULL,
+  evaluation_nll_sum               REAL,
+  evaluation_perplexity            REAL,
+  evaluation_accuracy              REAL,
+  checkpoint_saves                 INTEGER NOT NULL,
+  checkpoint_bytes                 INTEGER NOT NULL,
+  checkpoint_save_ns               INTEGER NOT NULL,
+  checkpoint_restore_ns            INTEGER NOT NULL,
+  checkpoint_first_step            INTEGER NOT NULL
+) STRICT;
 
 -- Collectives of the last step on rank 0 (spec::AxisTraffic).
 CREATE TABLE attempt_traffic (
@@ -264,7 +282,8 @@ CREATE TABLE attempt_traffic (
   collective    TEXT NOT NULL,
   messages      INTEGER NOT NULL,
   payload_bytes INTEGER NOT NULL,
-  sent_bytes    INTEGER NOT NULL, exposed_ns INTEGER NOT NULL DEFAULT 0,
+  sent_bytes    INTEGER NOT NULL,
+  exposed_ns    INTEGER NOT NULL,
   PRIMARY KEY (attempt_key, axis, collective)
 ) STRICT, WITHOUT ROWID;
 

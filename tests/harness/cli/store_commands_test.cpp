@@ -9,6 +9,7 @@
 #include "harness/store/archive/archive.h"
 #include "harness/store/sqlite.h"
 #include "tests/harness/example_run.h"
+#include "tests/harness/unpacked_archive.h"
 
 namespace perfbench::harness {
 namespace {

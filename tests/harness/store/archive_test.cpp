@@ -8,6 +8,7 @@
 #include "harness/system/input_error.h"
 #include "harness/system/sha256.h"
 #include "tests/harness/example_run.h"
+#include "tests/harness/unpacked_archive.h"
 
 namespace perfbench::harness {
 namespace {
@@ -88,7 +89,17 @@ TEST_F(Archive, FromANewerPerfbenchIsRefused) {
               HasSubstr("version 3 of the format, but this perfbench knows versions up to 2"));
 }
 
-TEST_F(Archive, WithAValidChecksumAndInvalidContentsIsRefused) {
+TEST_F(Archive, FromBeforeTheFirstReleaseIsRefused) {
+  auto bytes = write("some rows");
+  bytes.resize(bytes.rfind("sha256 "));
+  const std::string version = "\"version\":2";
+  bytes.replace(bytes.find(version), version.size(), "\"version\":1");
+  EXPECT_THAT(error_of(with_sum(bytes)),
+              testing::AllOf(HasSubstr("version 1 of the format, which was in use before perfbench 0.1.0"),
+                             HasSubstr("perfbench ingest")));
+}
+
+TEST_F(Archive, WithARightSumAndWrongContentsIsRefused) {
   auto bytes = write("some rows");
   bytes.resize(bytes.rfind("sha256 "));
   const auto frame = bytes.find('\n') + 1;

@@ -11,6 +11,7 @@
 #include "harness/system/input_error.h"
 #include "tests/harness/example_alert.h"
 #include "tests/harness/example_run.h"
+#include "tests/harness/unpacked_archive.h"
 
 namespace perfbench::harness {
 namespace {

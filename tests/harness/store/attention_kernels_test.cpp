@@ -75,25 +75,6 @@ TEST_F(RunWithAttention, HasAColumnForEveryField) {
   EXPECT_EQ(columns, column_names(columns_of<AttentionKernel>()));
 }
 
-// Version 6 lacked only this table; the additions of later versions are already there.
-TEST_F(RunWithAttention, StaysInAnOlderDatabaseToWhichNewOnesAreAdded) {
-  example_.attention_kernels.clear();
-  take_in();
-  { open_database(scratch_ / "a.db").execute("DROP TABLE attempt_attention; PRAGMA user_version = 6"); }
-  auto seventh = current_schema();
-  seventh.migrations = seventh.migrations.first(6);
-  auto db = open_database(scratch_ / "a.db", {.schema = seventh});
-  example_.attempt = example_attempt("c", 2);
-  example_.attention_kernels = kOwnBackward;
-  write_run_directory(scratch_ / "second", example_);
-  EXPECT_EQ(ingest_run_directory(db, scratch_ / "second").ingested, Ingested::added);
-  const auto attempts = load_attempts(db, parse_selection("all"));
-  ASSERT_THAT(attempts, SizeIs(2));
-  EXPECT_THAT(attempts[0].attention_kernels, IsEmpty());
-  EXPECT_EQ(attempts[0].metrics.at("step_time_s"), 0.5);
-  EXPECT_THAT(attempts[1].attention_kernels, SizeIs(2));
-}
-
 TEST(AttentionKernelRecord, IsTheSameAfterAFileAndRefusesWordsItDoesNotKnow) {
   const spec::RunSummary summary{.status = "ok", .attention_kernels = kOwnBackward};
   const auto line = spec::to_json_line(summary);

@@ -53,22 +53,5 @@ TEST(StoredEvaluation, ADivergedModelHasNoPerplexity) {
   EXPECT_EQ(metrics.integer(0), 0);
 }
 
-TEST(EvaluationMigration, OlderRunsHaveNone) {
-  const auto first = read_text(PERFBENCH_SOURCE_DIR "/tests/harness/store/schema_001.sql");
-  const Schema thirteenth{.sql = first, .migrations = current_schema().migrations.first(12)};
-  ScratchFolder scratch;
-  { open_database(scratch / "a.db", {.schema = {.sql = first, .migrations = {}}}); }
-  open_database(scratch / "a.db", {.schema = thirteenth})
-      .execute(
-          "PRAGMA foreign_keys = OFF; INSERT INTO attempt_summaries VALUES (1, 'ok', '', 6, 1, 0, 0, 0, 0, 0, 0, 0, 5, "
-          "6, 7, 0, 0, 0, 0, 0, 0, 100, 90)");
-  const auto db = open_database(scratch / "a.db");
-  Statement row(db, "SELECT parameters, evaluation_rows, evaluation_accuracy FROM attempt_summaries");
-  ASSERT_TRUE(row.step());
-  EXPECT_EQ(row.integer(0), 100);
-  EXPECT_EQ(row.integer(1), 0);
-  EXPECT_EQ(row.real(2), 0);
-}
-
 }  // namespace
 }  // namespace perfbench::harness

@@ -9,7 +9,6 @@
 
 #include "harness/store/columns.h"
 #include "harness/store/database.h"
-#include "harness/store/schema/schema.h"
 #include "harness/system/input_error.h"
 #include "tests/harness/example_run.h"
 
@@ -410,33 +409,8 @@ TEST(Ingest, NotesThatOnlyTheGradientsOfARunWereNotFinite) {
   EXPECT_EQ(metric(db, "final_loss"), 5.5);
 }
 
-// A database that an older perfbench filled.
-TEST(Migration, StoredRunsWithANonFiniteLossBecomeDiverged) {
-  ScratchFolder scratch;
-  auto older = current_schema();
-  older.migrations = older.migrations.first(4);  // up to version 5, with today's tables
-  {
-    auto db = open_database(scratch / "a.db", {.schema = older});
-    for (int i = 1; i <= 4; ++i) {
-      write_run_directory(scratch / "r" / std::to_string(i), {.attempt = example_attempt("c", i)});
-    }
-    ingest_tree(db, scratch / "r");
-    db.execute(
-        "UPDATE steps SET loss = NULL WHERE step >= 3 AND attempt_key = 1;"
-        "UPDATE steps SET grad_norm = NULL WHERE step >= 2 AND attempt_key <= 2;"
-        "UPDATE steps SET loss = NULL WHERE attempt_key = 4;"
-        "UPDATE attempts SET state = 'crashed', reason = 'signal 11' WHERE attempt_key = 4;"
-        "UPDATE attempts SET reason = '' WHERE attempt_key < 4");
-  }
-  auto next = current_schema();
-  next.migrations = next.migrations.first(5);
-  auto db = open_database(scratch / "a.db", {.schema = next});
-  EXPECT_THAT(states(db), ElementsAre("diverged: the loss became NaN at step 3; the gradient norm became NaN at step 2",
-                                      "ok: the gradient norm became NaN at step 2", "ok: ", "crashed: signal 11"));
-}
-
-// Uses processes and not threads, because processes share a database.
-TEST(Ingest, TwoConcurrentProcessesGiveTheSameResultAsOne) {
+// Processes, not threads: it is processes that share a database.
+TEST(Ingest, ByTwoProcessesAtOnceGivesTheSameAsByOne) {
   ScratchFolder scratch;
   constexpr int kAttempts = 40;
   for (int i = 1; i <= kAttempts; ++i) {

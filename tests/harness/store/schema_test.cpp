@@ -96,13 +96,29 @@ TEST(Database, AnInvalidVersionIsRefused) {
         open_database(file, {.mode = mode});
         ADD_FAILURE() << "opened " << version;
       } catch (const InputError& e) {
-        EXPECT_THAT(e.what(), HasSubstr(std::string("has schema version ") + version + ", which is not valid"));
+        EXPECT_THAT(e.what(), HasSubstr(std::string("has schema version ") + version + ", which no version of"));
       }
     }
   }
 }
 
-// Limits the file to a number of pages, as a full disk does.
+// Those had another application_id, and their versions counted up to 24.
+TEST(Database, FromBeforeTheFirstReleaseIsRefusedWithWhatToDo) {
+  ScratchFolder scratch;
+  const auto file = scratch / "a.db";
+  { open_database(file).execute("PRAGMA application_id = 1885496168; PRAGMA user_version = 24"); }
+  for (const auto mode : {OpenMode::read_write, OpenMode::read_only}) {
+    try {
+      open_database(file, {.mode = mode});
+      ADD_FAILURE() << "opened";
+    } catch (const InputError& e) {
+      EXPECT_THAT(e.what(), HasSubstr("written before perfbench 0.1.0 (layout 24)"));
+      EXPECT_THAT(e.what(), HasSubstr("perfbench ingest DIR --db NEW"));
+    }
+  }
+}
+
+// The file is bounded in pages, as a full disk bounds it.
 TEST(Database, SaysThatItsDiskIsFull) {
   ScratchFolder scratch;
   auto db = open_database(scratch / "a.db");

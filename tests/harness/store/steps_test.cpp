@@ -60,23 +60,5 @@ TEST(StoredSteps, HaveTokenCountsOnlyIfRecorded) {
   EXPECT_TRUE(std::isnan(step.balance_loss));
 }
 
-TEST(StepsMigration, OlderStepsHaveNoRecordedCounts) {
-  const auto first = read_text(PERFBENCH_SOURCE_DIR "/tests/harness/store/schema_001.sql");
-  ScratchFolder scratch;
-  open_database(scratch / "a.db", {.schema = {.sql = first, .migrations = {}}})
-      .execute(
-          "PRAGMA foreign_keys = OFF; INSERT INTO steps VALUES (1, 1, 0, 4, 9, 0, 0, 0, 0, 0, 9, 128, 2.5, 1.0, 0.1, "
-          "0, 0, 0, 0, 0, 0, 0, 0, 0)");
-  const auto db = open_database(scratch / "a.db");
-  Statement row(db, "SELECT loss, balance_loss, dropped_choices, loss_tokens, padding_tokens, traced FROM steps");
-  ASSERT_TRUE(row.step());
-  EXPECT_EQ(row.integer(5), 0);
-  EXPECT_EQ(row.real(0), 2.5);
-  EXPECT_EQ(row.real(1), 0);
-  EXPECT_EQ(row.integer(2), 0);
-  EXPECT_TRUE(row.is_null(3));
-  EXPECT_TRUE(row.is_null(4));
-}
-
 }  // namespace
 }  // namespace perfbench::harness

@@ -101,20 +101,5 @@ TEST_F(TracedRun, HasAColumnForEveryFieldOfTheSummary) {
   EXPECT_EQ(columns, column_names(columns_of<TraceSummary>()));
 }
 
-std::vector<std::string> schema_of(const Connection& db) {
-  Statement all(db, "SELECT type, name, sql FROM sqlite_master ORDER BY type, name");
-  std::vector<std::string> out;
-  while (all.step()) out.push_back(all.text(0) + " " + all.text(1) + " " + all.text(2));
-  return out;
-}
-
-// tests/harness/store/schema_NNN.sql is schema.sql as of version NNN.
-TEST(Migration, FromVersion1GivesTheSchemaOfANewDatabase) {
-  ScratchFolder scratch;
-  const auto first = read_text(PERFBENCH_SOURCE_DIR "/tests/harness/store/schema_001.sql");
-  { open_database(scratch / "old.db", {.schema = {.sql = first, .migrations = {}}}); }
-  EXPECT_EQ(schema_of(open_database(scratch / "old.db")), schema_of(open_database(scratch / "new.db")));
-}
-
 }  // namespace
 }  // namespace perfbench::harness

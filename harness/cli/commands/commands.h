@@ -35,7 +35,6 @@ void add_trace(CLI::App& app, CommandContext& context);
 void add_schema(CLI::App& app, CommandContext& context);
 void add_data(CLI::App& app, CommandContext& context);
 void add_completion(CLI::App& app, CommandContext& context);
-void add_man(CLI::App& app, CommandContext& context);
 void add_help(CLI::App& app, CommandContext& context);
 void add_list(CLI::App& app, CommandContext& context);
 void add_show(CLI::App& app, CommandContext& context);

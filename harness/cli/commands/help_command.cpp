@@ -15,8 +15,11 @@ void add_help(CLI::App& app, CommandContext& /*context*/) {
   auto words = std::make_shared<std::vector<std::string>>();
   command->add_option("COMMAND", *words, "words of the command; default: perfbench itself");
   command->footer(
-      "Examples:\n  perfbench help sweep\n  perfbench help alerts list\nExit codes: 0 success; 3 no such command.");
-  command->callback([words, &app] { reports::print_text(stdout, help_of(named_command(app, *words, "help"))); });
+      "Examples:\n"
+      "  perfbench help sweep\n"
+      "  perfbench help alerts list\n"
+      "Exit codes: 0 success; 3 no such command.");
+  command->callback([words, &app] { reports::print_text(stdout, help_of(named_command(app, *words))); });
 }
 
 }  // namespace perfbench::harness

@@ -68,7 +68,7 @@ void publish_night(const NightlyOptions& options, const NightReport& report) {
   const auto checks = reports::night_checks(report);
   if (options.github) {
     reports::print_workflow_commands(reports::github_annotations(checks));
-    append_step_summary(reports::render_markdown(document, reports::Pictures::mermaid));
+    append_step_summary(reports::render_markdown(document));
   }
   if (!options.markdown.empty()) {
     write_output(options.markdown, reports::render_markdown(document));

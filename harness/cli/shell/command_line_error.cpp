@@ -21,7 +21,7 @@ std::string did_you_mean(const std::string& word, const std::vector<std::string>
 }
 
 std::string for_example(const CLI::App& command) {
-  const auto examples = footer_of(command).examples;
+  const auto examples = examples_of(command);
   return examples.empty() ? "" : "\n  for example: " + examples.front();
 }
 

@@ -27,7 +27,7 @@ const CLI::App& chosen_command(const CLI::App& root) {
   return chosen.empty() ? root : chosen_command(*chosen.front());
 }
 
-const CLI::App& named_command(const CLI::App& root, const std::vector<std::string>& words, const std::string& asking) {
+const CLI::App& named_command(const CLI::App& root, const std::vector<std::string>& words) {
   const auto wanted = fmt::format("{}", fmt::join(words, " "));
   std::vector<std::string> known;
   for (const auto* command : whole_tree(root)) {
@@ -36,7 +36,7 @@ const CLI::App& named_command(const CLI::App& root, const std::vector<std::strin
     if (!name.empty()) known.push_back(name);
   }
   const auto near = spec::nearest(wanted, known);
-  throw InputError(fmt::format("[{}] '{}': there is no such command{}; `perfbench --help` lists all", asking, wanted,
+  throw InputError(fmt::format("[help] '{}': there is no such command{}; `perfbench --help` lists all", wanted,
                                near ? " (did you mean '" + *near + "'?)" : ""));
 }
 
@@ -81,23 +81,12 @@ bool may_be_repeated(const CLI::Option& option) {
   return option.get_items_expected_max() >= CLI::detail::expected_max_vector_size;
 }
 
-HelpFooter footer_of(const CLI::App& command) {
-  constexpr std::string_view kExitCodes = "Exit codes: ";
+std::vector<std::string> examples_of(const CLI::App& command) {
   constexpr std::string_view kIndent = "  ";
-  HelpFooter out;
-  auto* prose = &out.description;
+  std::vector<std::string> out;
   std::istringstream lines(command.get_footer());
   for (std::string line; std::getline(lines, line);) {
-    if (line == "Example:" || line == "Examples:") {
-      prose = &out.notes;
-    } else if (line.starts_with(kIndent)) {
-      out.examples.push_back(line.substr(kIndent.size()));
-    } else if (line.starts_with(kExitCodes)) {
-      prose = &out.exit_codes;
-      prose->push_back(line.substr(kExitCodes.size()));
-    } else {
-      prose->push_back(line);
-    }
+    if (line.starts_with(kIndent)) out.push_back(line.substr(kIndent.size()));
   }
   return out;
 }

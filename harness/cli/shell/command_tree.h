@@ -1,5 +1,5 @@
-// Reads the tree of declared commands. Error messages, completion and manual pages all use it, so that a declared
-// option or command appears in all of them.
+// Reads the tree of declared commands. Errors and completion use it, so that an option or a command that is declared is
+// in both.
 #pragma once
 
 #include <string>
@@ -21,9 +21,8 @@ std::string whole_command(const CLI::App& command);
 // The command that the command line named, as far as it was parsed.
 const CLI::App& chosen_command(const CLI::App& root);
 
-// The command with these words; root itself if there are none. Throws InputError, in the name of the command `asking`,
-// for words that no command has.
-const CLI::App& named_command(const CLI::App& root, const std::vector<std::string>& words, const std::string& asking);
+// The one with these words, root itself for none. Throws InputError for words that no command has.
+const CLI::App& named_command(const CLI::App& root, const std::vector<std::string>& words);
 
 // The text that --help prints for it.
 std::string help_of(const CLI::App& command);
@@ -40,14 +39,7 @@ std::vector<std::string> names_of(const CLI::Option& option);
 bool takes_value(const CLI::Option& option);
 bool may_be_repeated(const CLI::Option& option);
 
-// The part of --help below the list of options: prose, examples (indented by two spaces), more prose, and from "Exit
-// codes:" on the exit codes of the command.
-struct HelpFooter {
-  std::vector<std::string> description;
-  std::vector<std::string> examples;  // without the indentation
-  std::vector<std::string> notes;
-  std::vector<std::string> exit_codes;  // without "Exit codes: "
-};
-HelpFooter footer_of(const CLI::App& command);
+// The examples below --help's list of options: its lines that begin with two spaces, without these.
+std::vector<std::string> examples_of(const CLI::App& command);
 
 }  // namespace perfbench::harness

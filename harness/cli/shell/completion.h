@@ -1,5 +1,5 @@
-// Completion of the words of a perfbench command: commands, options, values of options that have a list of them, names
-// of metrics, and files and folders where a path is expected.
+// What bash needs to complete the words of a perfbench command: commands, options, the values of options that have a
+// list of them, names of metrics, and files and folders where a path is meant.
 #pragma once
 
 #include <string>
@@ -10,9 +10,7 @@ class App;
 
 namespace perfbench::harness {
 
-enum class Shell { bash, zsh, fish };
-
-// A script for the shell, made only from the declarations below `root`.
-std::string completion_script(const CLI::App& root, Shell shell);
+// A script for bash to read, made from the declarations below `root` alone.
+std::string bash_completion(const CLI::App& root);
 
 }  // namespace perfbench::harness

@@ -29,11 +29,8 @@ std::string render(const Document& document, DocumentFormat format, const TextLa
 // Nothing is left out.
 std::string render_text(const Document& document, const TextLayout& layout);
 
-// Whether Markdown contains the charts that Mermaid can draw (chart/mermaid.h); not every Markdown viewer draws them.
-enum class Pictures { none, mermaid };
-
-// CommonMark with GitHub's tables.
-std::string render_markdown(const Document& document, Pictures pictures = Pictures::none);
+// CommonMark with GitHub's tables, without charts.
+std::string render_markdown(const Document& document);
 
 // RFC 4180: only the tables, each with a line of keys, separated by empty lines.
 std::string render_csv(const Document& document);

@@ -1,6 +1,5 @@
 #include <string>
 
-#include "reports/render/chart/mermaid.h"
 #include "reports/render/document/document.h"
 #include "reports/render/document/render.h"
 #include "reports/render/format/markdown.h"
@@ -49,19 +48,12 @@ struct MarkdownBlock {
   }
 };
 
-// Inside a fence that no line of the drawing can end.
-std::string fenced(const std::string& drawing) {
-  return drawing.empty() ? "" : "```mermaid\n" + drawing + "```\n";
-}
-
 }  // namespace
 
-std::string render_markdown(const Document& document, Pictures pictures) {
+std::string render_markdown(const Document& document) {
   std::string out;
   for (const auto& block : document.blocks) {
-    auto text = std::visit(MarkdownBlock{}, block).text();
-    const auto* chart = std::get_if<Chart>(&block);
-    if (chart != nullptr && pictures == Pictures::mermaid) text = fenced(mermaid(*chart));
+    const auto text = std::visit(MarkdownBlock{}, block).text();
     if (!text.empty()) out += (out.empty() ? "" : "\n") + text;
   }
   return out;

@@ -43,3 +43,22 @@ without_checkout bash -euc '
   bin/perfbench sweep matrices/quickstart.yaml --only "model=gpt-mini" --only attention=flash --only remat=none
   bin/perfbench-engine env
 '
+
+# The Debian package of the same tree: what it holds and depends on, and that it runs from wherever it is unpacked.
+if command -v dpkg-shlibdeps >/dev/null && command -v file >/dev/null; then
+  cd "$tree"
+  cpack -G DEB --config CPackConfig.cmake >package.log || { cat package.log; exit 1; }
+  package=$(echo perfbench_*.deb)
+  dpkg --contents "$package" >contents
+  for part in bin/perfbench bin/perfbench-engine bin/perfbench-adapter share/bash-completion/completions/perfbench \
+              share/doc/perfbench/README.md share/perfbench/matrices/quickstart.yaml \
+              share/perfbench/workloads/models/gpt-mini.yaml; do
+    grep -q " ./usr/$part\$" contents || { echo "$package lacks usr/$part"; exit 1; }
+  done
+  for needed in libsqlite3-0 libyaml-cpp openmpi-bin; do
+    dpkg --field "$package" Depends | grep -q "$needed" || { echo "$package does not depend on $needed"; exit 1; }
+  done
+  dpkg -x "$package" "$prefix/unpacked"
+  cd "$prefix"
+  without_checkout unpacked/usr/bin/perfbench plan quickstart
+fi

@@ -18,9 +18,12 @@ namespace {
 
 YamlDocument load_file(const MatrixOptions& options, const std::filesystem::path& data_dir) {
   if (!options.text.empty()) return YamlDocument::parse(options.text, "run", "command line");
-  auto file = options.file;
-  if (!std::filesystem::exists(file) && std::filesystem::exists(data_dir / file)) file = data_dir / file;
-  return YamlDocument::load(file, "matrix");
+  const auto& asked = options.file;
+  const auto named = data_dir / "matrices" / (asked.string() + ".yaml");
+  for (const auto& file : {asked, data_dir / asked, named}) {
+    if (std::filesystem::exists(file)) return YamlDocument::load(file, "matrix");
+  }
+  return YamlDocument::load(asked, "matrix");  // which says that there is none
 }
 
 }  // namespace

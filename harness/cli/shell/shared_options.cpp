@@ -78,7 +78,8 @@ CLI::Option* add_db_option(CLI::App& command, std::filesystem::path& db, const s
 }
 
 void add_matrix_options(CLI::App& command, MatrixOptions& options, MatrixFile file) {
-  add_path(command, "file", options.file, PathIs::file, "matrix file (docs/matrix.md)")
+  add_path(command, "file", options.file, PathIs::file,
+           "matrix file (docs/matrix.md), or the name of an installed one: quickstart")
       ->required(file == MatrixFile::required);
   // Takes one value at a time, because the next word may be the file.
   command

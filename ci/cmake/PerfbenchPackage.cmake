@@ -1,5 +1,5 @@
-# The Debian package: `cpack -G DEB --config build/cpu/CPackConfig.cmake` makes perfbench_VERSION_ARCH.deb of what
-# `cmake --install` installs. A package for other machines is built with -DPERFBENCH_MARCH=x86-64-v3.
+# The Debian package: `cpack -G DEB`, in a build folder, makes perfbench_VERSION_ARCH.deb of what `cmake --install`
+# installs. A package for other machines is built with -DPERFBENCH_MARCH=x86-64-v3.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_CONTACT "perfbench <perfbench@example.invalid>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "measures LLM training and finds what made it slower")

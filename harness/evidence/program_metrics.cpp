@@ -16,7 +16,7 @@
 namespace perfbench::harness {
 namespace {
 
-constexpr double kSecondsPerNs = 1e-9;
+constexpr double kSecondsOfANs = 1e-9;
 constexpr std::string_view kStepTime = "step_time_s";
 constexpr std::string_view kLoss = "loss";
 
@@ -91,9 +91,9 @@ std::vector<MetricValue> program_metrics(const spec::RunSpec& run, const std::ve
   append_others(run.program->spec, settled.samples, out);
   append_others(run.program->spec, settled.run_values, out);
   if (result) {
-    out.push_back({"wall_time_s", static_cast<double>(result->wall_ns) * kSecondsPerNs});
+    out.push_back({"wall_time_s", static_cast<double>(result->wall_ns) * kSecondsOfANs});
     if (result->startup_ns > 0)
-      out.push_back({"startup_time_s", static_cast<double>(result->startup_ns) * kSecondsPerNs});
+      out.push_back({"startup_time_s", static_cast<double>(result->startup_ns) * kSecondsOfANs});
     if (result->resident_bytes > 0) out.push_back({"resident_bytes", static_cast<double>(result->resident_bytes)});
   }
   std::erase_if(out, [](const MetricValue& m) { return !std::isfinite(m.value); });

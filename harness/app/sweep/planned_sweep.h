@@ -29,8 +29,8 @@ struct MatrixOptions {
 // The name that the file gives its matrix. Throws InputError, as do the next two.
 std::string matrix_name(const MatrixOptions& options, const std::filesystem::path& data_dir);
 
-// Expands the file. What does not exist here may be a matrix of `data_dir`, by its path or by its name: an installed
-// perfbench knows matrices/quickstart.yaml and quickstart from anywhere.
+// Expands the file. A file that does not exist here may be a matrix of `data_dir`, by its path or by its name: an
+// installed perfbench knows matrices/quickstart.yaml and quickstart from anywhere.
 Expansion expand_matrix(const MatrixOptions& options, const ModelCatalog& catalog,
                         const std::filesystem::path& data_dir);
 

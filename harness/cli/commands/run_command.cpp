@@ -22,7 +22,7 @@ struct RunOptions {
   SweepRequest request;
 };
 
-ExitCode run(RunOptions& options, const CommandContext& context) {
+ExitCode run_program(RunOptions& options, const CommandContext& context) {
   add_reading(options.reading, options.words);
   options.request.matrix.text = program_matrix(options.words);
   Interruption interruption;  // before any thread, so that all of them inherit its mask
@@ -55,7 +55,7 @@ void add_run(CLI::App& app, CommandContext& context) {
       "  perfbench run --reader hf_trainer --work model=gpt2 --work seq_len=1024 --work global_batch=8 -- python3 "
       "run.py\n"
       "Exit codes: 0 every attempt is ok; 3 wrong input; 4 an attempt failed, or was cancelled.");
-  command->callback([options, &context] { context.exit_code = run(*options, context); });
+  command->callback([options, &context] { context.exit_code = run_program(*options, context); });
 }
 
 }  // namespace perfbench::harness

@@ -73,7 +73,7 @@ _perfbench() {
 complete -F _perfbench perfbench
 )";
 
-// What may stand for the value of an option, or for a positional.
+// The words that may stand for the value of an option, or for a positional.
 enum class WordKind {
   free,    // a word of its own: nothing is offered
   values,  // one of a list

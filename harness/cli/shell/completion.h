@@ -1,4 +1,4 @@
-// What bash needs to complete the words of a perfbench command: commands, options, the values of options that have a
+// The words of a perfbench command that bash completes: commands, options, the values of options that have a
 // list of them, names of metrics, and files and folders where a path is meant.
 #pragma once
 

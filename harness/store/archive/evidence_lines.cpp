@@ -85,7 +85,7 @@ class EvidenceLines::Reading {
 
  private:
   void set_run(std::string_view record) {
-    if (run_) refuse("the attempt has one already");
+    if (run_) refuse("the attempt already has one");
     run_ = spec::parse_recorded_run(record);
   }
 

@@ -48,7 +48,7 @@ TEST(PrepareText, EachFileIsASequenceOfItsBytes) {
   EXPECT_THAT(train.sequence(0), testing::ElementsAre('a', 'b', 'c'));
   EXPECT_THAT(train.sequence(1), testing::ElementsAre('Z'));
   EXPECT_THAT(train.sequence(2), testing::ElementsAre(255, 1));
-  EXPECT_THROW(prepare_dataset({.out = out, .files = {folder.path() / "a.txt"}}), InputError) << "exists already";
+  EXPECT_THROW(prepare_dataset({.out = out, .files = {folder.path() / "a.txt"}}), InputError) << "already exists";
 }
 
 std::string text_of(const std::vector<std::int32_t>& bytes) {
@@ -282,7 +282,7 @@ TEST(PrepareLines, AWrongLineIsNamed) {
   EXPECT_THAT(complaint(R"({"text": ["a"]})"), HasSubstr("a.jsonl:3: /text: found [\"a\"] where"));
   EXPECT_THAT(complaint(R"({"text": "a"})"), HasSubstr("a.jsonl:3: is of another kind"));
   EXPECT_THAT(complaint(R"({"prompt": "a", "completion": "b"})"),
-              HasSubstr("those are prompts and completions as ids"));
+              HasSubstr("which are prompts and completions as ids"));
   EXPECT_FALSE(fs::exists(folder.path() / "set"));
   folder.text("none.jsonl", "\n");
   EXPECT_THROW(
@@ -311,7 +311,7 @@ TEST(DataCommand, PreparesShowsAndRefuses) {
   EXPECT_THAT(shown.output, HasSubstr("max_token_id 255"));
   const auto again = run({"prepare", "--out", "set", "b"});
   EXPECT_EQ(again.exit_code, 3);
-  EXPECT_THAT(again.error_output, HasSubstr("exists already"));
+  EXPECT_THAT(again.error_output, HasSubstr("already exists"));
   EXPECT_EQ(run({"show", "absent"}).exit_code, 3);
   EXPECT_EQ(run({"prepare", "--out", "other"}).exit_code, 3) << "no text named";
   folder.text("lines.jsonl", R"({"prompt": [1, 2], "completion": [3]})");

@@ -110,7 +110,7 @@ TEST_F(Archive, SaysWhyAnEngineIsNotFitToRun) {
   EXPECT_THAT(archive_.of_night("night1")->problem, HasSubstr(file.string() + " cannot be executed"));
   write_text(file, "another");
   fs::permissions(file, fs::perms::owner_all);
-  EXPECT_THAT(archive_.of_night("night1")->problem, HasSubstr("was changed"));
+  EXPECT_THAT(archive_.of_night("night1")->problem, HasSubstr("was modified"));
   fs::remove(file);
   EXPECT_THAT(archive_.of_night("night1")->problem, HasSubstr("is gone"));
   fs::create_directory(file);

@@ -16,7 +16,7 @@ TEST(MatrixFile, IsFoundByItsNameAmongTheInstalledOnes) {
   EXPECT_THROW(matrix_name({.file = "quickstrat"}, kDataFolder), InputError);
 }
 
-TEST(MatrixFile, OfThePathComesBeforeAnInstalledOne) {
+TEST(MatrixFile, AtThePathComesBeforeAnInstalledOne) {
   ScratchFolder scratch;
   std::filesystem::create_directories(scratch / "matrices");
   write_text(scratch / "matrices/mine.yaml", "name: installed\n");

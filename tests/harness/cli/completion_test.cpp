@@ -1,4 +1,4 @@
-// What bash completes for the perfbench that was built.
+// The words that bash completes for the perfbench that was built.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -23,12 +23,12 @@ using testing::StartsWith;
 using Words = std::vector<std::string>;
 
 // Options whose values are looked up later; tests of that code cover them.
-const std::set<std::string> kWords{"--address", "--chart",   "--sweep",  "--matrix",       "--baseline",
-                                   "--metric",  "--metrics", "--margin", "--build-option", "--series",
-                                   "--select",  "--author",  "--reason", "--expires",      "--details",
-                                   "--device",  "--model",   "--plant",  "--inject",       "ALERT",
-                                   "NAME",      "GOOD",      "BAD",      "COMMAND",        "baseline set --from",
-                                   "TEXT",      "--cell"};
+const std::set<std::string> kWords{"--address", "--chart",   "--sweep",       "--matrix",       "--baseline",
+                                   "--metric",  "--metrics", "--margin",      "--build-option", "--series",
+                                   "--select",  "--author",  "--reason",      "--expires",      "--details",
+                                   "--device",  "--model",   "--plant",       "--inject",       "ALERT",
+                                   "NAME",      "GOOD",      "BAD",           "COMMAND",        "baseline set --from",
+                                   "TEXT",      "--cell",    "--read-metric", "--work",         "run --name"};
 
 // The title above a list of commands; perfbench itself has several groups.
 const std::string kCommandsTitle = "Subcommands:|Measure:|Read:|Compare:|Nightly:|Data:|Admin:";
@@ -152,7 +152,7 @@ TEST_F(Options, EachIsOfAKindThatIsChecked) {
     if (is_number) ++numbers;
     const bool is_path = type == "DATABASE" || type == "FILE" || type == "FOLDER" || type == "PATH";
     if (is_path) ++paths;
-    const bool is_one_of = type.find('|') != std::string::npos || type == "debian";
+    const bool is_one_of = type.find('|') != std::string::npos || type == "debian" || type == "bash";
     const bool is_words = type == "KEY" || type == "A" || type == "RUN" || kWords.contains(option.name) ||
                           kWords.contains(option.shown());
     EXPECT_TRUE(type.empty() || is_number || is_path || is_one_of || is_words)

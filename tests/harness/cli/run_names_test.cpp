@@ -119,7 +119,7 @@ TEST_F(RunNames, UnknownAndAmbiguousNamesListTheClosestRuns) {
   EXPECT_THAT(refusal({"show", a_.substr(0, 6) + "/7"}), HasSubstr("has no attempt 7; its newest is "));
   EXPECT_THAT(refusal({"show", a_.substr(0, 6) + "/x"}), HasSubstr("a number from 1"));
   EXPECT_THAT(refusal({"show", "run:xyz"}), HasSubstr("6 to 64 hex digits"));
-  EXPECT_THAT(refusal({"show", ""}), HasSubstr("no run of q.db is named so"));
+  EXPECT_THAT(refusal({"show", ""}), HasSubstr("q.db has no run with that name"));
   EXPECT_THAT(run({"show", "latest", "--db", "none.db"}).error_output, HasSubstr("none.db does not exist"));
 }
 
@@ -234,7 +234,7 @@ TEST_F(RunNames, LeadTraceToTheRunDirectory) {
   fs::rename(scratch_ / "q.runs", scratch_ / "moved");
   EXPECT_THAT(refusal({"trace", "latest"}), HasSubstr("expected at q.runs/" + b_.substr(0, 16) + "/NNN"));
   EXPECT_EQ(run({"trace", "latest", "--db", "q.db", "--runs", "moved", "--format", "csv"}).output, by_name.output);
-  EXPECT_THAT(run({"trace", "latest"}).error_output, AllOf(HasSubstr("no attempt.json in it"), HasSubstr("perf.db")));
+  EXPECT_THAT(run({"trace", "latest"}).error_output, AllOf(HasSubstr("it contains no attempt.json"), HasSubstr("perf.db")));
 }
 
 // The content of the folder is no longer what the database stored.

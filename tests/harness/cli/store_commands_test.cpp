@@ -495,7 +495,7 @@ TEST_F(StoreCommands, WrongInputExitsWithThreeAndExplainsTheMistake) {
         Case{{"compare", "--db", "q.db", "--baseline", "s1", "--metric", "step_time"}, "did you mean 'step_time_s'"},
         Case{{"baseline", "set", "v1", "--db", "q.db"}, "--reason"},
         Case{{"baseline", "set", "v1", "--db", "q.db", "--reason", "r", "--expires", "2020-01-01"}, "has passed"},
-        Case{{"baseline", "set", "a:b", "--db", "q.db", "--reason", "r"}, "no ':'"},
+        Case{{"baseline", "set", "a:b", "--db", "q.db", "--reason", "r"}, "must not contain ':'"},
         Case{{"baseline", "set", "v1", "--db", "q.db", "--reason", "r", "--expires", "2030-02-30"}, "not a date"},
         Case{{"baseline", "import", "v1", "--db", "q.db", "--reason", "r", "--from", "none.csv"}, "cannot be read"},
         Case{{"ingest", "nowhere", "--db", "q.db"}, "is not a folder"}}) {

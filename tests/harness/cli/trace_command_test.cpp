@@ -116,7 +116,7 @@ TEST_F(TraceCommand, SaysWhatIsWrongWithATraceAndHowToGetOne) {
     EXPECT_EQ(end.exit_code, 3) << end.output;
     EXPECT_THAT(end.error_output, HasSubstr(part));
   };
-  expect_error("nowhere", "[trace] nowhere: no attempt.json in it");
+  expect_error("nowhere", "[trace] nowhere: it contains no attempt.json");
   const auto run = read_text(folder / kRunFile);
   write_text(folder / kRunFile, "{}");
   expect_error(folder, "run.json");
@@ -124,7 +124,7 @@ TEST_F(TraceCommand, SaysWhatIsWrongWithATraceAndHowToGetOne) {
   write_text(folder / trace_file(1), "{\n");
   expect_error(folder, "trace.rank1.jsonl:1 ");
   std::filesystem::remove(folder / trace_file(1));
-  expect_error(folder, "no trace.rank1.jsonl");
+  expect_error(folder, "not trace.rank1.jsonl");
   std::filesystem::remove(folder / trace_file(0));
   expect_error(folder, "--set trace_steps=2");
 }

@@ -49,10 +49,10 @@ TEST(TraceFile, ARunWithoutTracedStepsHasNone) {
 TEST(TraceFile, NamesTheRankThatIsMissing) {
   ScratchFolder scratch;
   write_text(scratch / trace_file(1), file_text(example_traces()[1]));
-  EXPECT_THAT(error_of(scratch.path()), AllOf(HasSubstr("trace.rank1.jsonl"), HasSubstr("no trace.rank0.jsonl")));
+  EXPECT_THAT(error_of(scratch.path()), AllOf(HasSubstr("trace.rank1.jsonl"), HasSubstr("not trace.rank0.jsonl")));
   write_text(scratch / trace_file(0), file_text(example_traces()[0]));
   EXPECT_THAT(read_traces(scratch.path(), 2), SizeIs(2));
-  for (const auto& [ranks, part] : {std::pair{3, "no trace.rank2.jsonl"}, std::pair{1, "its run has 1 ranks"}}) {
+  for (const auto& [ranks, part] : {std::pair{3, "not trace.rank2.jsonl"}, std::pair{1, "its run has 1 ranks"}}) {
     try {
       read_traces(scratch.path(), ranks);
       FAIL() << "read as of " << ranks << " ranks";
@@ -83,12 +83,12 @@ TEST(TraceFile, RefusesDamageAndNamesTheLine) {
            {cut_to(100), {":1 ", "ended while it wrote its trace"}},
            {text + "{}\n", {":14 ", "follows the line that ends the trace"}},
            {"garbage\n" + text, {":1 "}},
-           {with([](auto& t) { t.events[3].rank = 1; }), {":4 ", "is of rank 1"}},
+           {with([](auto& t) { t.events[3].rank = 1; }), {":4 ", "belongs to rank 1"}},
            {with([](auto& t) { t.events[3].end_ns = 0; }), {":4 ", "/end_ns", "before 'start_ns'"}},
            {with([](auto& t) { t.events.pop_back(); }), {"counts 12 events, but 11 precede it"}},
            {with([](auto& t) { t.end.steps = 3; }), {"counts 3 steps, but spans of 2 precede it"}},
            {with([](auto& t) { t.events[6].step = 10; }), {"ends step 10 twice"}},
-           {with([](auto& t) { t.events[6].start_ns = t.events[0].start_ns; }), {"before step 10 has ended"}}}) {
+           {with([](auto& t) { t.events[6].start_ns = t.events[0].start_ns; }), {"begins before the end of step 10"}}}) {
     ScratchFolder scratch;
     write_text(scratch / trace_file(0), damaged);
     const auto error = error_of(scratch.path());

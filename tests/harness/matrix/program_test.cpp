@@ -18,14 +18,14 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::SizeIs;
 
-Expansion expand_text(const std::string& text, const Overrides& overrides = {}) {
+Expansion expand_program(const std::string& text, const Overrides& overrides = {}) {
   const ModelCatalog catalog(PERFBENCH_SOURCE_DIR "/tests/harness/matrix_data");
   return expand(YamlDocument::parse(text, "matrix", "m.yaml"), catalog, overrides);
 }
 
-std::string error_of(const std::string& text, const Overrides& overrides = {}) {
+std::string program_error(const std::string& text, const Overrides& overrides = {}) {
   try {
-    expand_text(text, overrides);
+    expand_program(text, overrides);
   } catch (const InputError& e) {
     return e.what();
   }
@@ -37,7 +37,7 @@ const std::vector<std::string>& command_of(const Cell& cell) {
 }
 
 TEST(ProgramMatrix, FillsTemplatesWithTheValuesOfEachCell) {
-  const auto made = expand_text(
+  const auto made = expand_program(
       "name: m\n"
       "program:\n"
       "  command: [python3, train.py, '--steps={steps}', '--config={config}', '--tp={tp}', '--out={run_dir}', "
@@ -54,7 +54,7 @@ TEST(ProgramMatrix, FillsTemplatesWithTheValuesOfEachCell) {
 }
 
 TEST(ProgramMatrix, DeclaresOnlyWhatItSays) {
-  const auto made = expand_text(
+  const auto made = expand_program(
       "name: m\n"
       "program: {command: [./train]}\n"
       "work: {model: tiny-llama, seq_len: 64, batch_per_device: 4}\n"
@@ -69,7 +69,7 @@ TEST(ProgramMatrix, DeclaresOnlyWhatItSays) {
 }
 
 TEST(ProgramMatrix, NeedsNoWorkAtAll) {
-  const auto made = expand_text("name: m\nprogram: {command: [./train]}\n");
+  const auto made = expand_program("name: m\nprogram: {command: [./train]}\n");
   ASSERT_THAT(made.cells, SizeIs(1));
   EXPECT_EQ(spec::canonical_json(made.cells.front().run),
             R"({"program":{"command":["./train"],"version":1,"workdir":"{cwd}"},"schema_version":1})");
@@ -77,14 +77,14 @@ TEST(ProgramMatrix, NeedsNoWorkAtAll) {
 
 TEST(ProgramMatrix, SetAndOnlyKnowTheProgramsOwnKeys) {
   const std::string text = "name: m\nprogram: {command: [./train, '{config}']}\naxes: {config: [a, b]}\n";
-  EXPECT_THAT(expand_text(text, {.only = {"config=b"}}).cells, SizeIs(1));
-  EXPECT_THAT(command_of(expand_text(text, {.set = {"config=c"}}).cells.front()), ElementsAre("./train", "c"));
-  EXPECT_THAT(error_of(text, {.set = {"confg=c"}}), HasSubstr("unknown key 'confg'"));
+  EXPECT_THAT(expand_program(text, {.only = {"config=b"}}).cells, SizeIs(1));
+  EXPECT_THAT(command_of(expand_program(text, {.set = {"config=c"}}).cells.front()), ElementsAre("./train", "c"));
+  EXPECT_THAT(program_error(text, {.set = {"confg=c"}}), HasSubstr("unknown key 'confg'"));
 }
 
 TEST(ProgramMatrix, RepositoryIsNoPartOfTheRun) {
   const auto of = [](const std::string& folder) {
-    return expand_text("name: m\nprogram: {command: [make], repo: {path: " + folder + "}}\n").cells.front();
+    return expand_program("name: m\nprogram: {command: [make], repo: {path: " + folder + "}}\n").cells.front();
   };
   const auto here = of(PERFBENCH_SOURCE_DIR);
   const auto there = of(PERFBENCH_SOURCE_DIR "/tests");
@@ -116,13 +116,13 @@ TEST(ProgramMatrix, NamesEachMistakeAtItsPlace) {
       {"{command: [a], facts: {}}", "unknown key 'facts'"},
   };
   for (const auto& [program, message] : mistakes) {
-    EXPECT_THAT(error_of("name: m\nprogram: " + std::string(program) + "\n"), HasSubstr(message)) << program;
+    EXPECT_THAT(program_error("name: m\nprogram: " + std::string(program) + "\n"), HasSubstr(message)) << program;
   }
 }
 
 TEST(ProgramMatrix, KeysThatNothingUsesAreErrors) {
-  EXPECT_THAT(error_of("name: m\nprogram: {command: [a]}\naxes: {config: [b]}\n"), HasSubstr("'config'"));
-  EXPECT_THAT(error_of("name: m\nwork: {seq_len: 8}\n"), HasSubstr("'work' declares what a `program` works on"));
+  EXPECT_THAT(program_error("name: m\nprogram: {command: [a]}\naxes: {config: [b]}\n"), HasSubstr("'config'"));
+  EXPECT_THAT(program_error("name: m\nwork: {seq_len: 8}\n"), HasSubstr("'work' declares what a `program` works on"));
 }
 
 }  // namespace

@@ -200,7 +200,7 @@ TEST(Published, SuggestsTheNearestRowAndSystem) {
   EXPECT_THAT(comparison_error_of("published:maxtxt/a"), HasSubstr("did you mean 'maxtext'?"));
   EXPECT_THAT(comparison_error_of("published:nothing"), HasSubstr("axlearn, fms-fsdp, "));
   EXPECT_THAT(comparison_error_of("published:seqax"),
-              AllOf(HasSubstr("must be published:SYSTEM/ID; seqax has:\n  seqax/"), HasSubstr(", seqax/")));
+              AllOf(HasSubstr("use published:SYSTEM/ID; seqax has:\n  seqax/"), HasSubstr(", seqax/")));
 }
 
 class BrokenPublishedFile : public ::testing::Test {

@@ -138,7 +138,7 @@ TEST_F(Revisions, ASideIsCurrentSettingsABinaryOrARevision) {
   EXPECT_EQ(parse("HEAD~1").commit, "commit of HEAD~1");
   fs::create_directories(scratch_ / "installed/bin");
   write_text(scratch_ / "installed/bin/perfbench-engine", "#!/bin/sh\n");
-  EXPECT_THAT(error_of([&] { parse((scratch_ / "installed").string()); }), HasSubstr("holds no bin/perfbench-engine"))
+  EXPECT_THAT(error_of([&] { parse((scratch_ / "installed").string()); }), HasSubstr("has no bin/perfbench-engine"))
       << "it cannot be executed";
   fs::permissions(scratch_ / "installed/bin/perfbench-engine", fs::perms::all);
   const auto installed = parse((scratch_ / "installed").string());
@@ -156,7 +156,8 @@ class PairedCells : public testing::Test {
         "axes:\n  attention: [flash, dot_product]\n  remat: [none, full]\n",
         "matrix", "m.yaml");
     const ModelCatalog catalog(PERFBENCH_SOURCE_DIR);
-    return pair_cells(base, a, b, [&](const Overrides& overrides) { return expand(document, catalog, overrides); });
+    return pair_cells(base, a, b,
+                      [&](const Overrides& overrides, const AbSide&) { return expand(document, catalog, overrides); });
   }
 };
 

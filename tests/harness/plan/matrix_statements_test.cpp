@@ -57,9 +57,9 @@ TEST(MatrixStatements, WhereLlamasLargestModelFits) {
                                                                         {{512, 1}, PlanState::infeasible}};
   EXPECT_EQ(by_gpus_and_prefetch, said);
   EXPECT_THAT(comment_of(llama),
-              testing::HasSubstr("405B fits 512 GPUs without overlap (fsdp_prefetch 0); it does not "
-                                 "fit them with overlap, and does not fit 256 GPUs at all. It fits 512 and 1024 "
-                                 "GPUs with stages of a pipeline across nodes."));
+              testing::HasSubstr("405B fits 512 GPUs without overlap (fsdp_prefetch 0). It does not fit them with "
+                                 "overlap, nor 256 GPUs either way. It fits 512 and 1024 GPUs with stages of a "
+                                 "pipeline across nodes."));
   EXPECT_EQ(gpus_of_pipelines, (std::set<std::int64_t>{512, 1024}));
 }
 
@@ -89,7 +89,7 @@ TEST(MatrixStatements, LlamasLargestModelFitsWithoutOverlap) {
 
 TEST(MatrixStatements, WhereAdaptersFitAndAllWeightsDoNot) {
   const auto matrix = kMatrices / "pax_llama_finetune.yaml";
-  EXPECT_THAT(comment_of(matrix), testing::HasSubstr("70B fits them with adapters, but not with all of its weights."));
+  EXPECT_THAT(comment_of(matrix), testing::HasSubstr("70B fits them with adapters, and not with all of its weights."));
   int cells = 0;
   for (const auto& planned : plan_of(matrix, {.only = {"device=cuda"}, .set = {}})) {
     const auto& run = planned.cell.run;

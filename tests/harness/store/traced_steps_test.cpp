@@ -72,7 +72,7 @@ TEST_F(TracedRun, KeepsItsResultWhenTheTraceIsDamagedOrMissing) {
   EXPECT_EQ(count("traced_steps"), 0);
   std::filesystem::remove(file);
   auto second = open_database(scratch_ / "b.db");
-  EXPECT_THAT(ingest_run_directory(second, folder_).trace_problem, HasSubstr("no trace.rank1.jsonl"));
+  EXPECT_THAT(ingest_run_directory(second, folder_).trace_problem, HasSubstr("not trace.rank1.jsonl"));
   std::filesystem::remove(folder_ / trace_file(0));
   auto third = open_database(scratch_ / "c.db");
   EXPECT_THAT(ingest_run_directory(third, folder_).trace_problem, HasSubstr("although the run's trace_steps is 2"));

@@ -234,7 +234,8 @@ TEST_F(RunNames, LeadTraceToTheRunDirectory) {
   fs::rename(scratch_ / "q.runs", scratch_ / "moved");
   EXPECT_THAT(refusal({"trace", "latest"}), HasSubstr("expected at q.runs/" + b_.substr(0, 16) + "/NNN"));
   EXPECT_EQ(run({"trace", "latest", "--db", "q.db", "--runs", "moved", "--format", "csv"}).output, by_name.output);
-  EXPECT_THAT(run({"trace", "latest"}).error_output, AllOf(HasSubstr("it contains no attempt.json"), HasSubstr("perf.db")));
+  EXPECT_THAT(run({"trace", "latest"}).error_output,
+              AllOf(HasSubstr("it contains no attempt.json"), HasSubstr("perf.db")));
 }
 
 // The content of the folder is no longer what the database stored.

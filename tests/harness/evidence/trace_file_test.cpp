@@ -76,19 +76,20 @@ TEST(TraceFile, RefusesDamageAndNamesTheLine) {
     std::vector<const char*> parts;
   };
   const std::string last = spec::to_json_line(whole.end) + "\n";
-  for (const auto& [damaged, parts] : std::vector<Case>{
-           {"", {":0 ", "ended while it wrote its trace"}},
-           {cut_to(text.size() - last.size()), {":12 ", "ended while it wrote its trace"}},
-           {cut_to(text.size() - 1), {":13 ", "ended while it wrote its trace"}},
-           {cut_to(100), {":1 ", "ended while it wrote its trace"}},
-           {text + "{}\n", {":14 ", "follows the line that ends the trace"}},
-           {"garbage\n" + text, {":1 "}},
-           {with([](auto& t) { t.events[3].rank = 1; }), {":4 ", "belongs to rank 1"}},
-           {with([](auto& t) { t.events[3].end_ns = 0; }), {":4 ", "/end_ns", "before 'start_ns'"}},
-           {with([](auto& t) { t.events.pop_back(); }), {"counts 12 events, but 11 precede it"}},
-           {with([](auto& t) { t.end.steps = 3; }), {"counts 3 steps, but spans of 2 precede it"}},
-           {with([](auto& t) { t.events[6].step = 10; }), {"ends step 10 twice"}},
-           {with([](auto& t) { t.events[6].start_ns = t.events[0].start_ns; }), {"begins before the end of step 10"}}}) {
+  for (const auto& [damaged, parts] :
+       std::vector<Case>{{"", {":0 ", "ended while it wrote its trace"}},
+                         {cut_to(text.size() - last.size()), {":12 ", "ended while it wrote its trace"}},
+                         {cut_to(text.size() - 1), {":13 ", "ended while it wrote its trace"}},
+                         {cut_to(100), {":1 ", "ended while it wrote its trace"}},
+                         {text + "{}\n", {":14 ", "follows the line that ends the trace"}},
+                         {"garbage\n" + text, {":1 "}},
+                         {with([](auto& t) { t.events[3].rank = 1; }), {":4 ", "belongs to rank 1"}},
+                         {with([](auto& t) { t.events[3].end_ns = 0; }), {":4 ", "/end_ns", "before 'start_ns'"}},
+                         {with([](auto& t) { t.events.pop_back(); }), {"counts 12 events, but 11 precede it"}},
+                         {with([](auto& t) { t.end.steps = 3; }), {"counts 3 steps, but spans of 2 precede it"}},
+                         {with([](auto& t) { t.events[6].step = 10; }), {"ends step 10 twice"}},
+                         {with([](auto& t) { t.events[6].start_ns = t.events[0].start_ns; }),
+                          {"begins before the end of step 10"}}}) {
     ScratchFolder scratch;
     write_text(scratch / trace_file(0), damaged);
     const auto error = error_of(scratch.path());

@@ -10,7 +10,7 @@ if [ "${PERFBENCH_TIER:-full}" = fast ]; then
   # The emulated device keeps the tests of its operations, the losses and norms of every family compared with the
   # independent framework's, and one test of each feature of a training.
   left_out+='|^emulated\.(Training|Checkpoints|DropoutTraining|Ends|Lora|PackedTraining|TracedStepsTest|RecordedStepsTest)\.'
-  left_out+='|^emulated\.(Training/Remat\.ProductsApart|Families/Golden\.EveryParametersGradient|Storage/Determinism\.)'
+  left_out+='|^emulated\.(Training/Remat\.SeparateProducts|Families/Golden\.EveryParametersGradient|Storage/Determinism\.)'
   kept='^emulated\.(Training\.(SameSeedSameBits|RecordedStepsHaveTheBits|DryMemory)|Checkpoints\.ResumeWithTheSameBits$'
   kept+='|DropoutTraining\.Microbatches|Ends\.AOneHotEmbeddingHas|Lora\.ChangesEvery|PackedTraining\.ADocument'
   kept+='|TracedStepsTest\.ChangeNoBit|RecordedStepsTest\.AreReplayed|Storage/Determinism\.Attention)'

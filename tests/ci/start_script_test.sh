@@ -30,7 +30,7 @@ fresh_system() {
     if [ \"\$1\" = install ]; then for p in \"\$@\"; do echo \"installed \$p\" >>'$work/installed'; done; fi"
   fake cmake "echo configure >>'$work/calls'; mkdir -p '$work/repo/build/cpu'; touch '$work/repo/build/cpu/build.ninja'"
   fake ninja "echo build >>'$work/calls'; env >'$work/environment'; mkdir -p '$work/repo/build/cpu/bin'
-    for program in perfbench perfbench-engine perfbench-engine-inject; do
+    for program in perfbench perfbench-adapter perfbench-engine perfbench-engine-inject; do
       printf '#!$bash_path\necho \"ran %s: \$*\"\n' \$program >'$work/repo/build/cpu/bin/'\$program
       chmod +x '$work/repo/build/cpu/bin/'\$program
     done"

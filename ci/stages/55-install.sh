@@ -33,7 +33,7 @@ without_checkout() {
 cd "$prefix"
 test -d share/perfbench/workloads/models
 cmp share/doc/perfbench/LICENSE "$root/LICENSE"
-for page in "$root"/docs/*; do diff -r "share/doc/perfbench/$(basename "$page")" "$page"; done
+diff -r share/doc/perfbench/docs "$root/docs"
 bash -n share/bash-completion/completions/perfbench
 if command -v help2man >/dev/null; then grep -q '^perfbench alerts list' share/man/man1/perfbench-alerts-list.1; fi
 without_checkout bash -euc '

@@ -177,7 +177,7 @@ class Serve(unittest.TestCase):
             self.wait(lambda: "cannot be read" in self.texts("main")[0])
             self.assertEqual(len(self.texts("section[data-key=table] tbody tr")), 2, "its runs are there all the same")
             connection.executescript("DELETE FROM ab_verdicts; UPDATE ab_comparisons SET finished_utc = NULL;")
-            self.wait(lambda: "It is under way, or was cut off" in self.texts("main")[0])
+            self.wait(lambda: "The comparison is still running, or was interrupted" in self.texts("main")[0])
             self.assertFalse(self.texts(shown["rows"]))
             self.assertNotIn("INCONCLUSIVE", self.texts("main")[0])
             self.assertEqual(len(self.texts("figure[data-key^=pairs_]")), 1, "the pairs so far")
@@ -278,7 +278,7 @@ class Serve(unittest.TestCase):
         done = subprocess.run([program.PATH, "serve", "--db", str(self.db), "--port", "0", "--write"], capture_output=True,
                               text=True, cwd=self.folder.name, env=bare, timeout=PATIENCE_S)
         self.assertEqual(done.returncode, 3)
-        self.assertIn("who is the author? give --author", done.stderr)
+        self.assertIn("the author is unknown; give --author", done.stderr)
 
     def test_alerts_are_acknowledged_from_the_page_that_has_the_token(self):
         nights = program.demonstration(Path(self.folder.name) / "demonstration")

@@ -28,17 +28,6 @@ using spec::Json;
 
 constexpr std::string_view kThisMachine = "host";  // used in place of a device type
 
-// "mesh.ici.dp" -> /mesh/ici/dp. Only keys in remat_custom are chosen by users, and they cannot contain dots.
-Json::json_pointer to_pointer(const std::string& key) {
-  Json::json_pointer out;
-  for (std::size_t start = 0; start <= key.size();) {
-    const auto dot = std::min(key.find('.', start), key.size());
-    out /= key.substr(start, dot - start);
-    start = dot + 1;
-  }
-  return out;
-}
-
 std::string to_key(const std::string& pointer) {
   std::string key = pointer.empty() ? "" : pointer.substr(1);
   for (char& c : key) {
@@ -81,7 +70,7 @@ Json Resolved::value_of(const std::string& key) const {
   const auto batch = static_cast<double>(run.global_batch);
   if (key == "batch_per_device") return batch / static_cast<double>(run.mesh.devices());
   if (key == "batch_per_shard") return batch / static_cast<double>(run.mesh.data_shards());
-  const auto pointer = to_pointer(key);
+  const auto pointer = spec::pointer_of(key);
   return fields.contains(pointer) ? fields.at(pointer) : Json();
 }
 
@@ -128,7 +117,7 @@ void Resolver::apply_model(Resolved& out) {
   std::string changes;
   for (auto it = out.in_force.lower_bound("model."); it != out.in_force.end() && it->first.starts_with("model.");
        ++it) {
-    Json& field = out.fields[to_pointer(it->first)];
+    Json& field = out.fields[spec::pointer_of(it->first)];
     if (field == it->second->value) continue;
     changes += (changes.empty() ? "" : ",") + it->first.substr(6) + "=" + plain_text(it->second->value);
     field = it->second->value;
@@ -143,7 +132,7 @@ void Resolver::apply_fields(Resolved& out) const {
   for (const auto& [key, assignment] : out.in_force) {
     const bool is_field = key != "model" && !key.starts_with("model.") && key != "repeats" &&
                           (key == "global_batch" || !is_batch_key(key));
-    if (is_field) out.fields[to_pointer(key)] = assignment->value;
+    if (is_field) out.fields[spec::pointer_of(key)] = assignment->value;
   }
   if (!out.in_force.contains("seq_len")) out.fields["seq_len"] = out.fields["model"]["max_seq_len"];
   // apply_batch replaces it, or check() reports that it is missing
@@ -184,7 +173,7 @@ void Resolver::apply_data_path(Resolved& resolved) const {
   auto& kept = resolved.run.checkpoint.path;
   if (kept.empty() || fs::path(kept).is_absolute()) return;
   kept = fs::absolute(kept).lexically_normal().string();  // the run creates it, like its own folder
-  resolved.fields[to_pointer("checkpoint.path")] = kept;
+  resolved.fields[spec::pointer_of("checkpoint.path")] = kept;
 }
 
 // run.json must name the same data set wherever an engine reads it. A path in a file is relative to the folder of the
@@ -202,7 +191,7 @@ void Resolver::make_absolute(Resolved& resolved, const std::string& key, std::st
   }
   if (fs::path(path).is_absolute()) return;
   path = fs::weakly_canonical(found).string();
-  resolved.fields[to_pointer(key)] = path;
+  resolved.fields[spec::pointer_of(key)] = path;
 }
 
 // An evaluation reads every row once, so it has its own number of steps.
@@ -311,7 +300,7 @@ Json Resolver::declared_fields(const Resolved& out) {
     if (key == "model") {
       declared["model"] = model_fields(*assignment);
     } else if (find_key(key) && key != "repeats" && (key == "global_batch" || !is_batch_key(key))) {
-      declared[to_pointer(key)] = assignment->value;
+      declared[spec::pointer_of(key)] = assignment->value;
     }
   }
   return declared;

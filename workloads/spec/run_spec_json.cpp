@@ -70,7 +70,8 @@ std::vector<std::pair<std::string, std::string>> flat(const RunSpec& spec, Writt
 constexpr const char* kProgramKey = "program";
 constexpr const char* kVersionKey = "schema_version";
 
-// "mesh.ici.dp" -> /mesh/ici/dp. No part of a name has a dot.
+}  // namespace
+
 Json::json_pointer pointer_of(const std::string& field) {
   Json::json_pointer out;
   for (std::size_t start = 0; start <= field.size();) {
@@ -80,8 +81,6 @@ Json::json_pointer pointer_of(const std::string& field) {
   }
   return out;
 }
-
-}  // namespace
 
 Json run_to_json(const RunSpec& run, Written written) {
   if (!run.program) return fields_to_json(run, written);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -125,11 +126,22 @@ bool is_said(const Finding& series, const std::vector<NightFinding>& known) {
   });
 }
 
+constexpr const char* kMedianStep = "step_time_s";
+constexpr const char* kMeanStep = "step_time_mean_s";
+
+// A series of the mean step; then that of the same cell's median step.
+std::optional<SeriesId> median_series_of(const SeriesId& series) {
+  if (series.metric != kMeanStep) return std::nullopt;
+  auto out = series;
+  out.metric = kMedianStep;
+  return out;
+}
+
 // If every step takes longer, so does the mean step: one difference under two names.
 bool says_what_the_median_says(const CellVerdict& cell, const MetricVerdict& metric) {
   const auto known = spec::find_metric(metric.rule.metric);
-  const bool of_mean = metric.rule.metric == "step_time_mean_s" || (known && known->unit == "1/s");
-  const auto* median = find_metric(cell, "step_time_s");
+  const bool of_mean = metric.rule.metric == kMeanStep || (known && known->unit == "1/s");
+  const auto* median = find_metric(cell, kMedianStep);
   return of_mean && median != nullptr && median->decided.decision.verdict == Verdict::regressed;
 }
 
@@ -174,6 +186,27 @@ NightQuestion question_of(const Finding& finding) {
   return {finding.series.cell, finding.last_good.sweep_id};
 }
 
+std::vector<Finding> without_repeats(std::vector<Finding> screened) {
+  const auto all = screened;
+  std::erase_if(screened, [&all](const Finding& finding) {
+    const auto median = median_series_of(finding.series);
+    return median && std::any_of(all.begin(), all.end(), [&](const Finding& other) {
+             return other.series == *median && other.kind == finding.kind;
+           });
+  });
+  return screened;
+}
+
+std::vector<Finding> that_need_pairs(std::vector<Finding> unscreened) {
+  const auto all = unscreened;
+  std::erase_if(unscreened, [&all](const Finding& series) {
+    const auto median = median_series_of(series.series);
+    return median &&
+           std::none_of(all.begin(), all.end(), [&](const Finding& other) { return other.series == *median; });
+  });
+  return unscreened;
+}
+
 std::vector<NightFinding> weigh_findings(const std::vector<Finding>& screened,
                                          const std::vector<NightComparison>& comparisons, const NoPairs& no_pairs,
                                          const LibraryChanges& libraries, const LastingShifts& lasting) {
@@ -208,6 +241,16 @@ std::vector<NightFinding> weigh_findings(const std::vector<Finding>& screened,
   return out;
 }
 
+void ask_since(Finding& tonight, const std::string& anchor_name, const NightId& anchor) {
+  constexpr std::size_t kDateDigits = 10;
+  tonight.detail = fmt::format("crept since {} of {}", anchor_name, anchor.started_utc.substr(0, kDateDigits));
+  if (tonight.last_good.started_utc > anchor.started_utc) {
+    tonight.detail += ", night by night since " + tonight.last_good.started_utc.substr(0, kDateDigits);
+  } else {
+    tonight.last_good = anchor;
+  }
+}
+
 std::vector<NightFinding> weigh_creep(const std::vector<Finding>& measured, const NightComparison& comparison,
                                       const std::vector<NightFinding>& known) {
   std::vector<NightFinding> out;
@@ -216,7 +259,7 @@ std::vector<NightFinding> weigh_creep(const std::vector<Finding>& measured, cons
     if (judged.cell == nullptr) continue;
     const auto* metric = find_metric(*judged.cell, series.series.metric);
     if (metric == nullptr || metric->decided.decision.verdict != Verdict::regressed) continue;
-    if (is_said(series, known)) continue;
+    if (is_said(series, known) || says_what_the_median_says(*judged.cell, *metric)) continue;
     out.push_back(found_worse(series, metric->decided.decision, judged));
   }
   return out;
@@ -256,7 +299,9 @@ Unscreened weigh_unscreened(const std::vector<Finding>& series, const std::vecto
     if (decision.verdict == Verdict::inconclusive || decision.verdict == Verdict::not_comparable) {
       stays_unseen(one.series, decision.detail, true);
     } else if (decision.verdict == Verdict::regressed) {
-      if (!is_said(one, known) && !is_said(one, out.worse)) out.worse.push_back(found_worse(one, decision, judged));
+      const bool said = is_said(one, known) || is_said(one, out.worse);
+      const bool repeats = metric != nullptr && says_what_the_median_says(*judged.cell, *metric);
+      if (!said && !repeats) out.worse.push_back(found_worse(one, decision, judged));
     } else if (changed != libraries.end()) {
       stays_unseen(one.series, decision.detail + "; " + with_tonights_libraries(changed->second), true);
     }

@@ -37,6 +37,14 @@ struct NightComparison {
   std::set<NightQuestion> answers = {};
 };
 
+// Where all steps of a cell changed, their mean did as well: one difference under two names. Leaves out what
+// step_time_mean_s shows of a cell whose step_time_s shows the same kind of change.
+std::vector<Finding> without_repeats(std::vector<Finding> screened);
+
+// The series that pairs have to decide, given those with too few nights for a screen. Leaves out step_time_mean_s of a
+// cell whose step_time_s has enough: nights that were stored before there was a mean step leave no cell unseen.
+std::vector<Finding> that_need_pairs(std::vector<Finding> unscreened);
+
 struct NightFinding {
   Finding finding;  // if confirmed: with the ratio of the pairs, its interval and the largest causes
   Confirmation confirmation = Confirmation::unconfirmed;
@@ -65,6 +73,10 @@ using LibraryChanges = std::map<NightQuestion, std::string>;
 std::vector<NightFinding> weigh_findings(const std::vector<Finding>& screened,
                                          const std::vector<NightComparison>& comparisons, const NoPairs& no_pairs,
                                          const LibraryChanges& libraries = {}, const LastingShifts& lasting = {});
+
+// Prepares a finding of tonight for pairs with the engine of the night `anchor`, called "the control" or otherwise. Its
+// last good night becomes that night, unless it has a later one already: the last night before its creep began.
+void ask_since(Finding& tonight, const std::string& anchor_name, const NightId& anchor);
 
 // Cells that have become worse than with the control's engine (A, which stays the same; B is tonight's): a slow creep,
 // which no two nights show. `measured` are tonight's series, each as a finding from the control's first night to

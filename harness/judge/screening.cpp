@@ -9,6 +9,7 @@
 #include "harness/evidence/environment_rows.h"
 #include "harness/judge/comparability.h"
 #include "harness/judge/control.h"
+#include "harness/stats/creep.h"
 #include "harness/stats/screen.h"
 #include "harness/stats/statistics.h"
 #include "harness/system/input_error.h"
@@ -26,7 +27,7 @@ spec::MetricSpec metric_of(const std::string& tag) {
   const auto metric = spec::find_metric(tag);
   if (!metric || metric->direction == spec::Direction::neutral) {
     throw InputError("[history] '" + tag + "' is not a metric with a better direction; use step_time_s, " +
-                     "startup_time_s, peak_memory_bytes, resident_bytes, final_loss");
+                     "step_time_mean_s, startup_time_s, peak_memory_bytes, resident_bytes, final_loss");
   }
   return *metric;
 }
@@ -122,6 +123,11 @@ bool most_are_noisy_since(const Screened& given, std::size_t first) {
 
 bool is_of(const KnownShift& shift, const SeriesId& series) {
   if (shift.series == series) return true;
+  if (series.metric == "step_time_mean_s" && shift.series.metric == "step_time_s") {
+    auto of_median = series;
+    of_median.metric = shift.series.metric;
+    if (shift.series == of_median) return true;
+  }
   return shift.of_machine && shift.series.machine == series.machine && is_speed(metric_of(series.metric));
 }
 
@@ -174,7 +180,7 @@ std::optional<Screened> less_control(const Screened& all, const ControlDrift& co
 
 Finding finding_of(const ScreenedSeries& screened, const Screened& given, const spec::MetricSpec& metric) {
   const auto& shift = *screened.shift;
-  const auto& good = *given.nights[shift.first - 1];
+  const auto& good = *given.nights[shift.good];
   const auto& bad = *given.nights[shift.first];
   Finding out;
   out.series = screened.series;
@@ -189,6 +195,12 @@ Finding finding_of(const ScreenedSeries& screened, const Screened& given, const 
       fmt::format("{} {} {} for {} night{} (score {:.1f}, threshold {:.1f}{})", metric.tag,
                   shift.shift_log > 0 ? "rose" : "fell", reports::format_percent_change(*out.ratio), nights,
                   nights == 1 ? "" : "s", shift.score, shift.threshold, screened.control ? ", control subtracted" : "");
+  if (shift.creep_log != 0) {
+    constexpr std::size_t kDateDigits = 10;
+    out.detail +=
+        fmt::format("; it creeps by {} a night since {}", reports::format_percent_change(std::exp(shift.creep_log)),
+                    good.night.started_utc.substr(0, kDateDigits));
+  }
   return out;
 }
 
@@ -247,6 +259,11 @@ void screen_one(ScreenedSeries& out, const spec::MetricSpec& metric, const Scree
     out.state = ScreenState::too_few_nights;
     return;
   }
+  if (const auto creep = find_creep(nights_screened(answer.leveled, context.rule))) {
+    const auto before = given.nights.size() - nights_screened(answer.leveled, context.rule).size();
+    out.level_until = given.nights[before + creep->last_level]->night;
+  }
+  if (metric.noise == spec::MetricNoise::measured) out.noisier = find_noise_change(answer.leveled, context.rule);
   out.shift = answer.shift;
   if (!out.shift) return;
   out.state = ScreenState::shifted;
@@ -318,6 +335,20 @@ std::string how_it_ended(const TonightCell* cell) {
 
 }  // namespace
 
+ScreenRules rules_within(const ScreenBudget& budget, const Tonight& tonight, const std::string& metric) {
+  std::map<std::string, double> cells;
+  for (const auto& cell : tonight.cells) cells[cell.matrix] += cell.state == "ok" ? 1 : 0;
+  double noisy = 0;
+  double share = 1;
+  for (const auto& screened : kScreenedMetrics) {
+    if (metric_of(screened.tag).noise == spec::MetricNoise::measured) noisy += screened.share;
+    if (metric == screened.tag) share = screened.share;
+  }
+  ScreenRules out;
+  for (const auto& [matrix, count] : cells) out[matrix] = with_share(rule_within(budget, noisy * count), share);
+  return out;
+}
+
 std::string change_text(const MachineChange& change) {
   const auto facts = facts_text(change.facts);
   const bool other = change.of == ChangeOf::machine_class;
@@ -333,7 +364,7 @@ std::string library_changes(const Facts& before, const Facts& after) {
 }
 
 std::vector<ScreenedSeries> screen_series(const std::vector<SeriesHistory>& series,
-                                          const std::vector<KnownShift>& known, const ScreenRule& rule) {
+                                          const std::vector<KnownShift>& known, const ScreenRules& rules) {
   const ControlDrift control(series);
   const auto newest = newest_nights(series);
   MachineDifferences differences;
@@ -358,11 +389,33 @@ std::vector<ScreenedSeries> screen_series(const std::vector<SeriesHistory>& seri
   }
   // Simulating a threshold takes milliseconds, and each series has its own.
   constexpr std::size_t kFewestOfAThread = 8;
-  const ScreeningContext context{.control = control, .known = known, .rule = rule};
+  const ScreenRule of_one_cell;
   parallel_ranges(out.size(), kFewestOfAThread, [&](std::size_t, std::size_t begin, std::size_t end) {
-    for (auto i = begin; i < end; ++i) screen_one(out[i], metric_of(out[i].series.metric), context);
+    for (auto i = begin; i < end; ++i) {
+      const auto of_matrix = out[i].is_control ? rules.end() : rules.find(out[i].series.matrix);
+      const auto& rule = of_matrix == rules.end() ? of_one_cell : of_matrix->second;
+      const ScreeningContext context{.control = control, .known = known, .rule = rule};
+      screen_one(out[i], metric_of(out[i].series.metric), context);
+    }
   });
   return out;
+}
+
+std::string noisier_text(const std::vector<ScreenedSeries>& series) {
+  const ScreenedSeries* most = nullptr;
+  std::size_t count = 0;
+  for (const auto& one : series) {
+    if (!one.noisier) continue;
+    ++count;
+    if (most == nullptr || one.noisier->ratio > most->noisier->ratio) most = &one;
+  }
+  if (most == nullptr) return {};
+  const auto subject = count == 1 ? std::string("One series scatters") : fmt::format("{} series scatter", count);
+  return fmt::format(
+      "{} more from night to night than before, most of all {} of {}: {:.1f} times as much. A shift has to be larger "
+      "by "
+      "that to be found; `perfbench doctor` shows what disturbs the machine",
+      subject, most->series.metric, most->is_control ? most->series.matrix : most->series.cell, most->noisier->ratio);
 }
 
 void weigh_against_probe(ScreenedSeries& screened, const std::map<std::string, double>& probe_s) {

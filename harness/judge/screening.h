@@ -1,6 +1,7 @@
 // The nightly screen over series: which cells shifted, and whether the machine explains it. Pure functions.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <map>
 #include <optional>
@@ -9,9 +10,29 @@
 
 #include "harness/records/finding.h"
 #include "harness/records/series.h"
+#include "harness/stats/noise_change.h"
 #include "harness/stats/screen.h"
 
 namespace perfbench::harness {
+
+// A night screens these of each cell: speed with and without stalls, memory, start-up and loss. Rates follow from
+// times.
+struct ScreenedMetric {
+  const char* tag;
+  double share;  // of the false screens that one metric may have
+};
+// The median and the mean step are two views of one speed, and share the false screens of one metric. A stall that the
+// mean alone shows is large, so that it can do with the smaller share.
+inline constexpr std::array kScreenedMetrics{
+    ScreenedMetric{"step_time_s", 0.75},    ScreenedMetric{"step_time_mean_s", 0.25},
+    ScreenedMetric{"peak_memory_bytes", 1}, ScreenedMetric{"resident_bytes", 1},
+    ScreenedMetric{"startup_time_s", 1},    ScreenedMetric{"final_loss", 1}};
+
+// By matrix. The control, and a matrix that has no entry, are screened by the rule for a single cell.
+using ScreenRules = std::map<std::string, ScreenRule>;
+// For `metric`. All measured cells of a matrix share its budget, each with the metrics of kScreenedMetrics that have
+// noise: neither --metric nor --series changes what a series has to show.
+ScreenRules rules_within(const ScreenBudget& budget, const Tonight& tonight, const std::string& metric);
 
 enum class ChangeOf {
   machine_class,  // the series ends here and a new one begins
@@ -59,14 +80,17 @@ struct ScreenedSeries {
   bool control = false;  // the control's drift was subtracted
   ScreenState state = ScreenState::steady;
   std::optional<ScreenFinding> shift;
-  std::optional<Finding> finding;   // about the shift, not confirmed: without an interval
-  std::optional<KnownShift> known;  // the newest known shift among these nights, if its alert is live
+  std::optional<Finding> finding;      // about the shift, not confirmed: without an interval
+  std::optional<NightId> level_until;  // last night before a creep that continues tonight (harness/stats/creep.h)
+  std::optional<NoiseChange> noisier;  // for metrics with noise: index into `screened`
+  std::optional<KnownShift> known;     // the newest known shift among these nights, if its alert is live
 };
 
 // The direction of the metric decides whether a shift is an improvement; throws InputError for a metric without
 // direction (metric catalog). Only series that were measured in the newest night of their matrix are screened.
 //
-// The nights before a known shift are moved to the present level: the screen looks for new shifts.
+// The nights before a known shift are moved to the present level: the screen looks for new shifts. A known shift of
+// step_time_s is also known for step_time_mean_s.
 //
 // Times and rates are corrected for the share of the control's drift that the series has in common with it. This needs
 // control measurements in enough of the series' nights, including the newest. A shift of the control itself, with its
@@ -76,7 +100,11 @@ struct ScreenedSeries {
 // of the last fortnight are kept if only they show a shift and they are most of the nights since: a change that slows a
 // cell may disturb the probe, too.
 std::vector<ScreenedSeries> screen_series(const std::vector<SeriesHistory>& series,
-                                          const std::vector<KnownShift>& known = {}, const ScreenRule& rule = {});
+                                          const std::vector<KnownShift>& known = {}, const ScreenRules& rules = {});
+
+// "3 series scatter more from night to night than before, most of all step_time_s of c: 2.1 times as much. ..."; empty
+// where none does.
+std::string noisier_text(const std::vector<ScreenedSeries>& series);
 
 // If the noise probe of the same runs shifted as well, at least half as far and in the same direction, the machine is
 // the cause: the kind becomes environment. `probe_s` is by sweep id.

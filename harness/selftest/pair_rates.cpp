@@ -19,13 +19,13 @@ constexpr std::uint64_t kStepsPurpose = 11;
 constexpr std::uint64_t kLotPurpose = 12;
 
 // Same as in a real comparison. There, a pair is not run before a look asks for it, which makes no difference here.
-PairOutcome decide_all_looks(const std::vector<Pair>& pairs, const PairedRule& rule) {
+PairedDecision decide_all_looks(const std::vector<Pair>& pairs, const PairedRule& rule) {
   for (const auto look : rule.looks) {
     const auto count = static_cast<std::ptrdiff_t>(std::min(look, pairs.size()));
-    const auto d = decide_pairs({pairs.begin(), pairs.begin() + count}, rule);
-    if (d.final) return {.verdict = d.decision.verdict, .pairs = look};
+    const auto decided = decide_pairs({pairs.begin(), pairs.begin() + count}, rule);
+    if (decided.final) return decided;
   }
-  return {.pairs = rule.looks.back()};
+  return {};
 }
 
 // Noise of runs in pairs that step in turns, in units of log time: {A, B} for each pair.
@@ -122,8 +122,10 @@ PairRates rates_of(const std::vector<PairOutcome>& outcomes) {
 }
 
 PairRates simulate_pairs(const PairScenario& scenario, std::size_t trials, std::uint64_t seed) {
-  return rates_of(replicate(
-      trials, [&](std::size_t trial) { return decide_all_looks(draw_pairs(scenario, seed, trial), scenario.rule); }));
+  return rates_of(replicate(trials, [&](std::size_t trial) -> PairOutcome {
+    const auto decision = decide_all_looks(draw_pairs(scenario, seed, trial), scenario.rule).decision;
+    return {.verdict = decision.verdict, .pairs = decision.current_runs};
+  }));
 }
 
 SelftestResult real_aa_rate(const std::vector<Verdict>& trials, std::size_t pairs, const std::string& pairing,
@@ -175,6 +177,43 @@ std::vector<SelftestResult> equivalence_rates(std::size_t trials, std::uint64_t 
                            "SAME of a true 2 % difference, 0.33 % run noise, up to 16 pairs",
                            simulate_pairs(scenario, trials, seed).same));
     out.back().goal = twice(kLevel);
+  }
+  return out;
+}
+
+std::vector<SelftestResult> coverage_rates(std::size_t trials, std::uint64_t seed) {
+  constexpr double kLevel = 0.05;
+  struct Interval95 {
+    bool regressed = false;
+    bool covers = false;
+    bool selected = false;
+  };
+  std::vector<SelftestResult> out;
+  for (const double slowdown : {0.01, 0.02, 0.05}) {
+    const PairScenario scenario{.ratio = 1 + slowdown, .rule = {.looks = kLooks.back()}};
+    const auto seen = replicate(trials, [&](std::size_t trial) -> Interval95 {
+      const auto decided = decide_all_looks(draw_pairs(scenario, seed, trial), scenario.rule);
+      if (decided.decision.verdict != Verdict::regressed) return {};
+      const auto& interval = *decided.decision.ratio_95;
+      return {.regressed = true,
+              .covers = interval.low <= scenario.ratio && scenario.ratio <= interval.high,
+              .selected = decided.selected};
+    });
+    const auto count_if = [&seen](auto&& of) {
+      return static_cast<std::uint64_t>(std::count_if(seen.begin(), seen.end(), of));
+    };
+    const auto regressed = count_if([](const Interval95& i) { return i.regressed; });
+    const auto name = reports::format_percent(slowdown);
+    if (regressed > 0) {
+      out.push_back(rate_row(SelftestKind::power, "gaussian, 1 % a run",
+                             fmt::format("{} slower, interval of REGRESSED holds it, up to 16 pairs", name),
+                             wilson(count_if([](const Interval95& i) { return i.covers; }), regressed)));
+    }
+    out.push_back(
+        rate_row(SelftestKind::power, "gaussian, 1 % a run",
+                 fmt::format("{} slower, REGRESSED with an interval that misses it and does not say so", name),
+                 wilson(count_if([](const Interval95& i) { return i.regressed && !i.covers && !i.selected; }), trials),
+                 twice(kLevel)));
   }
   return out;
 }

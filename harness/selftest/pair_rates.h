@@ -67,6 +67,10 @@ std::vector<SelftestResult> aa_rates(std::size_t trials, std::uint64_t seed);
 // How often a difference as large as the margin is called SAME.
 std::vector<SelftestResult> equivalence_rates(std::size_t trials, std::uint64_t seed);
 
+// How often the 95 % interval of a REGRESSED cell holds the true slowdown, and how often one misses it that does not
+// say "selected at a look".
+std::vector<SelftestResult> coverage_rates(std::size_t trials, std::uint64_t seed);
+
 // How often a slowdown is found, by its size, with up to 8 and up to 16 pairs, then with up to 8 in turns.
 std::vector<SelftestResult> power_curve(std::size_t trials, std::uint64_t seed);
 

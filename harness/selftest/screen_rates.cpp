@@ -20,12 +20,6 @@ struct YearCount {
   double nights = 0;
 };
 
-YearCount count_year(const std::vector<std::size_t>& nights) {
-  YearCount out{.nights = static_cast<double>(nights.size())};
-  for (std::size_t i = 0; i < nights.size(); ++i) out.screens += i == 0 || nights[i] != nights[i - 1] + 1;
-  return out;
-}
-
 // Multiplies both ends, which is a little wider than 95 %. Pairs confirm only a shift in the direction of the screen.
 // That is half of their false verdicts, because the sides of an unchanged cell are the same.
 SelftestResult confirmed_row(SelftestResult nights, const SelftestResult& aa) {
@@ -66,10 +60,16 @@ std::vector<double> simulate_series(const SeriesPlan& plan, std::uint64_t seed, 
   return out;
 }
 
-std::vector<std::size_t> screened_nights(const std::vector<double>& series, Screening how) {
+double count_screens(const std::vector<std::size_t>& nights) {
+  double out = 0;
+  for (std::size_t i = 0; i < nights.size(); ++i) out += i == 0 || nights[i] != nights[i - 1] + 1;
+  return out;
+}
+
+std::vector<std::size_t> screened_nights(const std::vector<double>& series, Screening how, const ScreenRule& rule) {
   std::vector<std::size_t> out;
   for (auto n = kHistoryNights; n < series.size(); ++n) {
-    if (!screen({series.begin(), series.begin() + static_cast<std::ptrdiff_t>(n + 1)})) continue;
+    if (!screen({series.begin(), series.begin() + static_cast<std::ptrdiff_t>(n + 1)}, rule)) continue;
     out.push_back(n);
     if (how == Screening::until_it_speaks) break;
   }
@@ -94,7 +94,8 @@ std::vector<SelftestResult> false_alarms(std::size_t series_years, const std::ve
     const auto kind = kNoiseKinds[k];
     const SeriesPlan plan{.noise = kind, .nights = kHistoryNights + kYear, .first_shifted = kHistoryNights + kYear};
     const auto years = replicate(series_years, [&](std::size_t i) {
-      return count_year(screened_nights(simulate_series(plan, seed, i), Screening::all_nights));
+      const auto nights = screened_nights(simulate_series(plan, seed, i), Screening::all_nights);
+      return YearCount{.screens = count_screens(nights), .nights = static_cast<double>(nights.size())};
     });
     std::vector<double> screens;
     std::vector<double> nights;

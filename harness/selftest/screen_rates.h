@@ -31,7 +31,9 @@ std::vector<double> simulate_series(const SeriesPlan& plan, std::uint64_t seed, 
 
 // The nights n >= kHistoryNights on which the screen reports a shift, from that night and the nights before it.
 enum class Screening { all_nights, until_it_speaks };
-std::vector<std::size_t> screened_nights(const std::vector<double>& series, Screening how);
+std::vector<std::size_t> screened_nights(const std::vector<double>& series, Screening how, const ScreenRule& rule = {});
+// How many screens these nights are: nights in a row are one.
+double count_screens(const std::vector<std::size_t>& nights);
 
 // The row of a mean over independent series, with Student's interval, limited to 0 and above.
 SelftestResult mean_of_years(NoiseKind kind, std::string measure, const std::vector<double>& counts);

@@ -79,7 +79,19 @@ bool is_equivalent(const Look& look, double margin_fraction) {
   return inner.low > -margin && inner.high < margin;
 }
 
-void judge_look(Decision& out, const Look& look, const PairedRule& rule) {
+// Whether the interval holds differences that this look would name by luck alone. Then the estimate is probably one of
+// those that chance made large enough: the true difference tends to be smaller, and the interval misses it too often.
+bool is_selected(const Look& look) {
+  if (!look.difference.has_spread()) return false;
+  const boost::math::students_t t(look.difference.freedom);
+  const double smallest_named =
+      boost::math::quantile(boost::math::complement(t, look.level.difference / 2)) * look.difference.error;
+  const auto [low, high] = look.difference.interval(0.95);
+  return std::min(std::abs(low), std::abs(high)) < smallest_named;
+}
+
+void judge_look(PairedDecision& decided, const Look& look, const PairedRule& rule) {
+  auto& out = decided.decision;
   if (is_equivalent(look, rule.margin_fraction)) {
     return conclude(out, Verdict::same, VerdictReason::equivalent,
                     fmt::format("the {:.0f} % interval of the ratio lies within +-{}",
@@ -103,6 +115,10 @@ void judge_look(Decision& out, const Look& look, const PairedRule& rule) {
   }
   conclude(out, direction_verdict(look.difference.mean, rule.direction), VerdictReason::significant,
            fmt::format("p = {:.2g}, below {}", *out.p, rule.alpha));
+  decided.selected = is_selected(look);
+  if (decided.selected) {
+    out.detail += "; selected at a look: the true difference tends to be smaller than the estimate and its interval";
+  }
 }
 
 // The probability that the last look names a difference or says SAME, if its remaining pairs are like those so far. The
@@ -160,7 +176,7 @@ PairedDecision decide_look(Logs logs, const LookLevel& level, const PairedRule& 
     out.pairs_needed = values_needed(deviation, std::log1p(rule.margin_fraction), alpha, fewest_pairs(rule.alpha),
                                      look.pooled ? 2 : 1);
   }
-  judge_look(out.decision, look, rule);
+  judge_look(out, look, rule);
   stop_in_vain(out, look, rule);
   append_need(out);
   return out;

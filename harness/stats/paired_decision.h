@@ -16,6 +16,9 @@
 // correlation of the looks. Looks that cannot name a difference pass their level on to the first look that can: looks
 // 4, 8, 16 at 0.01 test at 0, 0.0062 and 0.0038; looks 4, 8 at 0 and 0.01. SAME uses intervals of 96.4, 97.4 and 96.2
 // %; a single look uses the 90 % interval.
+//
+// The 95 % interval of a difference is that of the test without looks. It covers the true difference too seldom where
+// the difference is near the smallest that its look can name: such a decision says "selected at a look".
 #pragma once
 
 #include <cstddef>
@@ -52,7 +55,8 @@ struct PairedDecision {
   std::size_t next_look = 0;   // pairs to have before the next decision; 0 when final
   std::size_t later_look = 0;  // the next planned look, asked for or not; 0 at the last
   std::optional<std::size_t>
-      pairs_needed;  // pairs that would find the margin with power 0.8, where the planned ones do not
+      pairs_needed;       // pairs that would find the margin with power 0.8, where the planned ones do not
+  bool selected = false;  // the 95 % interval of a named difference holds some that this look names by luck alone
 };
 
 // The fewest pairs that can name a difference of a metric with noise at `alpha`: 8 at 0.01.

@@ -12,7 +12,8 @@
 // coefficient, because a short segment has not shown its extremes yet. It is never lower than for a handful of
 // independent looks at Gaussian nights of known noise. An unchanged series exceeds it about `screens_per_year` times a
 // year, where consecutive nights count once. Each of these triggers a paired comparison, so that it costs machine time
-// but raises no alert.
+// but raises no alert. A matrix has a budget of such comparisons (ScreenBudget): the more series it has, the larger a
+// shift each of them has to show.
 //
 // One night alone can be enough. The clipped values would ask for a second night, but a newest night need not wait if
 // it deviates from its prediction by more than every night of the reference did. The largest of n + 1 nights is the
@@ -20,6 +21,12 @@
 // shorter reference, or to be rarer than `record_nights_per_year`, it has to be larger by the factor that makes it as
 // rare if the tails fall with the power `tail_power` of the distance. Where nights have no tails a record means little;
 // then Student's t applies.
+//
+// Where the newest nights scatter more than those before (harness/stats/noise_change.h), a shift has to be larger by
+// the same ratio: the threshold follows the noise at once, and not as the reference fills with it.
+//
+// A shift that is part of a creep (harness/stats/creep.h) has its last good night before the creep, up to `most_recent`
+// + `most_before` nights ago: the nights between differ by too little for pairs of them to show it.
 //
 // The clipped values find a shift; its first night is where the unclipped values step. A shift whose last nights are
 // back at the previous level is over, and tonight's screen does not report it.
@@ -29,30 +36,13 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>
 
-namespace perfbench::harness {
+#include "harness/stats/screen_rule.h"
 
-struct ScreenRule {
-  double screens_per_year = 2;
-  std::size_t most_recent = 14;
-  std::size_t most_before = 40;
-  std::size_t most_reference = 120;
-  std::size_t fewest_before = 12;
-  double clip_deviations = 4;
-  std::size_t enough_known = 100;     // nights of a reference that is long enough
-  double record_nights_per_year = 3;  // for nights with tails
-  double tail_power = 4;
-  double lone_nights_per_year = 0.25;  // for Gaussian nights
-  double return_deviations =
-      3;  // distance of the newest nights from the shifted level, in standard errors, from which on the shift is over
-  double smallest_sigma = 2e-4;   // log units: in a series that repeats exactly, shifts below 0.1 % are not reported
-  std::size_t draws = 2000;       // number of series that are simulated for a threshold
-  std::uint64_t seed = 20240229;  // of the draws: the same nights always give the same answer
-};
+namespace perfbench::harness {
 
 // The newest nights, on which alone a decision depends, whatever came before them.
 std::span<const double> nights_screened(std::span<const double> logs, const ScreenRule& rule = {});
@@ -69,6 +59,8 @@ std::optional<ShiftScore> largest_shift(std::span<const double> logs, const Scre
 
 struct ScreenFinding {
   std::size_t first = 0;  // index of the first shifted night
+  std::size_t good = 0;   // index of the last good night: the previous one, or the last before a creep
+  double creep_log = 0;   // change each night in a creep; 0: no creep
   double shift_log = 0;   // median since then minus the median of up to 40 nights before
   double sigma = 0;       // between-night standard deviation, log units
   double score = 0;       // standard errors or, for a single night, standard deviations; above the threshold

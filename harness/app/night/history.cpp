@@ -38,11 +38,11 @@ std::map<std::pair<std::string, std::string>, std::vector<NightPoint>> earlier_n
 }  // namespace
 
 HistoryResult look_at_history(const Connection& db, const HistoryQuery& query, const std::vector<KnownShift>& known,
-                              const ScreenRule& rule) {
+                              const ScreenBudget& budget) {
   const auto series = load_history(db, query);
   const auto tonight = load_tonight(db, query);
   HistoryResult out{.metric = query.metric,
-                    .series = screen_series(series, known, rule),
+                    .series = screen_series(series, known, rules_within(budget, tonight, query.metric)),
                     .tonight = tonight.cells,
                     .vanished = vanished_cells(series, tonight),
                     .future = load_future_nights(db, query),

@@ -28,7 +28,7 @@ struct HistoryResult {
 // Has no series if the store has no night that the query selects. Throws InputError for a metric without direction.
 // `known` shifts are those of the alerts (harness/judge/alert_rules.h).
 HistoryResult look_at_history(const Connection& db, const HistoryQuery& query,
-                              const std::vector<KnownShift>& known = {}, const ScreenRule& rule = {});
+                              const std::vector<KnownShift>& known = {}, const ScreenBudget& budget = {});
 // "The sweep 2030... is dated 2030-01-01T02:00:00Z, which is in the future, and was not looked at".
 std::string future_night_text(const NightId& night);
 

@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <functional>
 #include <iterator>
@@ -23,8 +22,6 @@ namespace perfbench::harness {
 namespace fs = std::filesystem;
 namespace {
 
-// Speed, memory, start-up and loss. Rates would only repeat times.
-constexpr std::array kScreened{"step_time_s", "peak_memory_bytes", "resident_bytes", "startup_time_s", "final_loss"};
 constexpr const char* kAuthor = "perfbench nightly";
 constexpr std::int64_t kControlRepeats = 3;
 constexpr const char* kControlName = "control";  // the name for users; the kind of its sweep identifies it
@@ -200,19 +197,24 @@ void Night::measure() {
 
 void Night::screen() {
   std::vector<TonightCell> tonight;
+  std::vector<ScreenedSeries> noisier;
   const auto known = known_shifts(load_alerts(store_.db(), AlertScope::all));
-  for (const auto* metric : kScreened) {
+  for (const auto& [metric, share] : kScreenedMetrics) {
     const auto seen = look_at_history(
-        store_.db(), {.matrix = report_.matrix, .metric = metric, .night = NightSweeps{sweep_id_, control_id_}}, known);
+        store_.db(), {.matrix = report_.matrix, .metric = metric, .night = NightSweeps{sweep_id_, control_id_}}, known,
+        options_.budget);
     for (const auto& series : seen.series) {
       if (series.is_control && metric != std::string_view("step_time_s")) continue;
       ++report_.series;
       add_screened(ledger_, metric, series);
       if (series.state == ScreenState::too_few_nights) ++report_.too_few_nights;
+      if (series.noisier) noisier.push_back(series);
       if (series.state == ScreenState::shifted) report_.shifted.push_back({metric, series});
       if (!series.is_control) {
         facts_[series.series.cell] = series.nights.back().facts;
-        measured_.push_back({.series = series.series, .first_bad = series.nights.back().night});
+        measured_.push_back({.series = series.series,
+                             .last_good = series.level_until.value_or(NightId{}),
+                             .first_bad = series.nights.back().night});
         if (series.state == ScreenState::too_few_nights) unscreened_.push_back(measured_.back());
       }
       if (!series.finding) continue;
@@ -230,6 +232,13 @@ void Night::screen() {
     list_cells(seen);
     tonight = seen.tonight;
   }
+  if (auto text = noisier_text(noisier); !text.empty()) note(std::move(text));
+  screened_ = without_repeats(std::move(screened_));
+  std::erase_if(report_.shifted, [this](const ShiftedSeries& shifted) {
+    return std::none_of(screened_.begin(), screened_.end(),
+                        [&](const Finding& finding) { return finding.series == shifted.series.series; });
+  });
+  unscreened_ = that_need_pairs(std::move(unscreened_));
   for (auto& cell : report_.cells) {
     cell.metrics = static_cast<std::size_t>(std::count_if(
         measured_.begin(), measured_.end(), [&](const Finding& series) { return series.series.cell == cell.cell; }));

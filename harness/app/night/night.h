@@ -31,7 +31,8 @@ struct NightOptions {
   std::int64_t repeats = 0;            // 0: as the matrix says
   std::filesystem::path archive = {};  // folder of engines; empty: beside the database
   std::filesystem::path control =
-      {};  // engine that is fixed from now on; empty: the present one, or tonight's if there is none
+      {};                    // engine that is fixed from now on; empty: the present one, or tonight's if there is none
+  ScreenBudget budget = {};  // of false screens
   bool run_control = true;
   bool confirm = true;
   ExitByAlerts exit_by_alerts = ExitByAlerts::yes;
@@ -123,7 +124,7 @@ class Night {
   std::string control_id_;                    // the sweep of tonight's control; empty: none ran
   AbSide engine_;                             // the engine of cells, tonight and on earlier nights
   std::filesystem::path tonights_libraries_;  // in the archive
-  std::vector<Finding> measured_;             // every series of tonight, as a finding that ends tonight
+  std::vector<Finding> measured_;             // every series of tonight, from its creep, if there is one, to tonight
   std::vector<Finding> screened_;
   LastingShifts lasting_;            // among these
   std::vector<Finding> unscreened_;  // series of tonight with too few nights, from the cell's last good night on

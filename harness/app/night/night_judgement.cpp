@@ -46,6 +46,11 @@ void add_screened(std::vector<LedgerLine>& lines, const std::string& metric, con
     add(LedgerPart::reference, fmt::format("nights before {} are moved to the present level: {}",
                                            series.known->first_utc, series.known->told));
   }
+  if (series.noisier) {
+    add(LedgerPart::reference,
+        fmt::format("it scatters {:.2f} times as much as before the night of index {}: the threshold is larger by that",
+                    series.noisier->ratio, series.noisier->since));
+  }
   add(LedgerPart::look, screen_text(series));
 }
 

@@ -217,9 +217,8 @@ void Night::compare_with(const Anchor& anchor) {
   auto measured = anchor.series;
   std::set<std::string> cells;
   for (auto& series : measured) {
-    series.last_good = anchor.night;
+    ask_since(series, anchor.name, anchor.night);
     series.seen_utc = report_.started_utc;
-    series.detail = fmt::format("crept since {} of {}", anchor.name, date);
     cells.insert(series.series.cell);
   }
   const auto not_compared = [&](const std::exception& e) {

@@ -25,12 +25,13 @@ struct HistoryOptions {
   reports::DocumentFormat format = reports::DocumentFormat::text;
   LayoutOptions layout;
   HistoryQuery query;
+  ScreenBudget budget;
 };
 
 ExitCode history(const HistoryOptions& options) {
   const auto db = open_database(options.db, {.mode = OpenMode::read_only});
   const auto shown = std::make_shared<const HistoryResult>(
-      look_at_history(db, options.query, known_shifts(load_alerts(db, AlertScope::all))));
+      look_at_history(db, options.query, known_shifts(load_alerts(db, AlertScope::all)), options.budget));
   const auto& result = *shown;
   if (result.series.empty()) {
     tell_left_out(db, ExitCode::usage);
@@ -60,6 +61,7 @@ void add_history(CLI::App& app, CommandContext& context) {
       ->capture_default_str();
   add_number(*command, "--nights", options->query.nights, kNightsRead, "number of the newest nights to read")
       ->capture_default_str();
+  add_screens_option(*command, options->budget);
   add_output_options(*command, options->format, reports::DocumentFormat::markdown, options->layout,
                      "text, markdown, csv (a line for each series) or json (with every night)");
   command->footer(

@@ -140,6 +140,7 @@ void add_night_options(CLI::App& command, NightlyOptions& options) {
   add_path(command, "--control", night.control, PathIs::file,
            "engine that runs every night from now on and shows the machine's own drift, and with which tonight's is "
            "compared once a month; default: the present one, at first tonight's");
+  add_screens_option(command, night.budget);
   command.add_flag("--no-control", options.no_control, "do not run the control");
   command.add_flag("--no-confirm", options.no_confirm, "do not run pairs: findings of the screen stay unconfirmed");
   command.add_flag("--ignore-alerts", options.ignore_alerts,

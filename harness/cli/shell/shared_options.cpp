@@ -155,6 +155,13 @@ void add_author_option(CLI::App& command, std::string& author) {
   command.add_option("--author", author, "default: git's user.name, or USER");
 }
 
+void add_screens_option(CLI::App& command, ScreenBudget& budget) {
+  add_number(command, "--screens-per-night", budget.screens_per_night, Bounds<double>{0.01, 100},
+             "false screens that a whole matrix may have in a night; each costs a comparison. A larger matrix needs "
+             "larger shifts to stay within it. Give `history` the number that `nightly` has")
+      ->capture_default_str();
+}
+
 CLI::Option* add_width_option(CLI::App& command, LayoutOptions& options) {
   return add_number(command, "--width", options.width, kWidths,
                     "for format text: width of a line in columns; default: the terminal's, or COLUMNS, or 80");

@@ -13,6 +13,7 @@
 
 #include "harness/app/pairs/ab_options.h"
 #include "harness/cli/shell/options.h"
+#include "harness/stats/screen.h"
 #include "reports/render/document/document.h"
 #include "reports/render/document/render.h"
 #include "reports/render/document/terminal.h"
@@ -46,6 +47,8 @@ CLI::Option* add_db_option(CLI::App& command, std::filesystem::path& db, const s
 // --timeout and --memory-limit.
 void add_execution_options(CLI::App& command, ExecutionOptions& options);
 
+// --screens-per-night
+void add_screens_option(CLI::App& command, ScreenBudget& budget);
 // --author
 void add_author_option(CLI::App& command, std::string& author);
 

@@ -68,6 +68,51 @@ TEST(NightVerdict, PairsWithTheControlFindACreepUnlessItIsKnown) {
   EXPECT_THAT(weigh_creep(measured, pairs_of({judged("step_time_s", Verdict::improved)}), {}), IsEmpty());
 }
 
+TEST(MeanStep, IsNotSaidWhereTheMedianStepSaysTheSame) {
+  const auto median = finding(FindingKind::regression);
+  const auto mean = finding(FindingKind::regression, "step_time_mean_s");
+  EXPECT_THAT(without_repeats({median, mean}), SizeIs(1));
+  EXPECT_EQ(without_repeats({median, mean})[0].series.metric, "step_time_s");
+  EXPECT_THAT(without_repeats({mean}), SizeIs(1)) << "a stall";
+  EXPECT_THAT(without_repeats({finding(FindingKind::improvement), mean}), SizeIs(2)) << "quicker, with stalls";
+  EXPECT_THAT(without_repeats({finding(FindingKind::regression, "step_time_s", "another"), mean}), SizeIs(2));
+}
+
+TEST(MeanStep, LeavesNoCellUnseenThatWasStoredBeforeIt) {
+  const auto median = finding(FindingKind::regression);
+  const auto mean = finding(FindingKind::regression, "step_time_mean_s");
+  EXPECT_THAT(that_need_pairs({mean}), IsEmpty()) << "the median step of this cell is screened";
+  EXPECT_THAT(that_need_pairs({median, mean}), SizeIs(2)) << "a new cell";
+}
+
+TEST(MeanStep, IsOneFindingWithTheMedianInPairs) {
+  const auto median = finding(FindingKind::regression);
+  const auto mean = finding(FindingKind::regression, "step_time_mean_s");
+  const auto both =
+      pairs_of({judged("step_time_s", Verdict::regressed), judged("step_time_mean_s", Verdict::regressed)});
+  const auto stall = pairs_of({judged("step_time_s", Verdict::same), judged("step_time_mean_s", Verdict::regressed)});
+  EXPECT_THAT(weigh_creep({median, mean}, both, {}), SizeIs(1));
+  EXPECT_THAT(weigh_creep({median, mean}, stall, {}), SizeIs(1));
+  EXPECT_THAT(weigh_unscreened({median, mean}, {both}, {}, {}).worse, SizeIs(1));
+  EXPECT_THAT(weigh_unscreened({median, mean}, {stall}, {}, {}).worse, SizeIs(1));
+}
+
+TEST(WeighCreep, BlamesNoCommitFromBeforeTheNightsBeganToCreep) {
+  const NightId control{.sweep_id = "c", .started_utc = "2026-01-01T00:00:00Z", .revision = "r1"};
+  Finding steady;
+  ask_since(steady, "the control", control);
+  EXPECT_EQ(steady.last_good.sweep_id, "c");
+  EXPECT_EQ(steady.detail, "crept since the control of 2026-01-01");
+  Finding creeping;
+  creeping.last_good = {.sweep_id = "n", .started_utc = "2026-03-01T00:00:00Z", .revision = "r60"};
+  ask_since(creeping, "the control", control);
+  EXPECT_EQ(creeping.last_good.sweep_id, "n");
+  EXPECT_EQ(creeping.detail, "crept since the control of 2026-01-01, night by night since 2026-03-01");
+  creeping.last_good.started_utc = "2025-12-01T00:00:00Z";
+  ask_since(creeping, "the control", control);
+  EXPECT_EQ(creeping.last_good.sweep_id, "c") << "the engine of that night was already compared";
+}
+
 TEST(NightVerdict, PairsDecideSeriesWithTooFewNightsAndTheRestIsUnseen) {
   const auto of = [](const std::string& metric, const std::string& cell = "c") {
     return finding(FindingKind::regression, metric, cell);

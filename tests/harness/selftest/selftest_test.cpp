@@ -11,8 +11,11 @@
 #include <string>
 
 #include "harness/selftest/after_shift.h"
+#include "harness/selftest/budget_rates.h"
+#include "harness/selftest/creep_rates.h"
 #include "harness/selftest/detection_rates.h"
 #include "harness/selftest/live_alerts.h"
+#include "harness/selftest/noise_change_rates.h"
 #include "harness/selftest/pair_rates.h"
 #include "harness/selftest/screen_rates.h"
 #include "harness/selftest/series_export.h"
@@ -193,6 +196,25 @@ TEST(LiveAlertSimulation, ANightIsGreenOnlyOnceSomebodyClosedItsAlert) {
 // At a rate of 0.95, 100 series give at least 0.95 - 3 * 0.022.
 TEST(LiveAlertSimulation, ASecondRegressionBehindAnOpenAlertIsAnAlert) {
   EXPECT_GE(second_alerts(100, 3).value, 0.88);
+}
+
+TEST(BudgetSimulation, ALargeMatrixStartsAFewComparisonsAWeekAndNotSeveralANight) {
+  EXPECT_GT(screens_a_night(ScreenRule{}, 3, 1).value, 2) << "two screens a year of each of 600 series are 3.3";
+  // 0.2 a night are one screen in 2.7 cell-years: of more than five in 6 one in 30 simulations would tell.
+  EXPECT_LT(screens_a_night(rule_within({}, kSeriesOfMatrix), 6, 1).value, 0.5);
+}
+
+// With the threshold of the nights before there are 8.3 screens in that year, with one that follows 4.2: the mean of
+// four series-years has a deviation of about 1. At a rate of 0.73, 30 series give 0.73 - 3 * 0.08 at the least.
+TEST(NoiseChangeSimulation, AThresholdThatFollowsStartsFewerComparisons) {
+  EXPECT_LT(screens_after_doubled_noise(NoiseKind::gaussian, 4, 3).value, 7);
+  EXPECT_GE(doubled_noise_found(NoiseKind::gaussian, 30, 3).value, 0.48);
+}
+
+// At a rate of 0.9, 60 series give 0.9 - 3 * 0.04 at the least.
+TEST(CreepSimulation, HasALastGoodNightFarEnoughBackForPairs) {
+  EXPECT_GE(creeps_found(NoiseKind::gaussian, 60, 3).value, 0.78);
+  EXPECT_LE(steps_called_creeps(NoiseKind::gaussian, 30, 3).value, 0.05);
 }
 
 // With 60 trials at an error rate of at most 1 %, more than three errors have a probability of 0.003. With 60 trials at

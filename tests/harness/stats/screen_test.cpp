@@ -50,6 +50,39 @@ TEST(Screen, ANightAloneMustExceedAllPreviousSteps) {
   EXPECT_GT(found->threshold * found->sigma, 1.16 * 0.08);
 }
 
+TEST(ScreenBudget, DividesWhatAMatrixMayScreenAmongItsSeries) {
+  const ScreenRule one;
+  EXPECT_EQ(rule_within({}, 36).screens_per_year, one.screens_per_year) << "36 series screen 0.197 times a night";
+  const auto of_600 = rule_within({}, 600);
+  EXPECT_LT(600 * of_600.screens_per_year / 365.25, 0.2);
+  EXPECT_LT(rule_within({}, 1200).screens_per_year, of_600.screens_per_year);
+  EXPECT_NEAR(of_600.lone_nights_per_year / one.lone_nights_per_year, of_600.screens_per_year / one.screens_per_year,
+              1e-12)
+      << "a single night far off costs a comparison, too";
+  EXPECT_EQ(rule_within({.screens_per_night = 4}, 600).screens_per_year, one.screens_per_year);
+}
+
+// In tenths of a per cent, of the last 7 of 134 nights that deviate by 1 %.
+int smallest_found(const ScreenRule& rule) {
+  for (int tenths = 1; tenths < 100; ++tenths) {
+    if (screen(shifted(gaussian(134, 3), 127, 0.001 * tenths), rule)) return tenths;
+  }
+  return 100;
+}
+
+// Two screens a year are 22 of 2000 draws, which are counted. The 0.07 of one of 600 series are fewer than one draw,
+// which is extrapolated.
+TEST(ScreenBudget, AsksMoreOfASeriesTheFewerScreensItMayHave) {
+  const auto series = shifted(gaussian(134, 3), 127, 0.03);
+  const auto alone = screen(series);
+  const auto of_many = screen(series, rule_within({}, 600));
+  ASSERT_TRUE(alone && of_many);
+  EXPECT_NEAR(alone->threshold, 3.2, 0.2) << "1.1 % of Gaussian series exceed it: 3.18 of 60000";
+  EXPECT_NEAR(of_many->threshold, 4.2, 0.3) << "0.04 % exceed it: 0.067 % exceed 3.93, 0.015 % exceed 4.51";
+  // A standard error of such a shift is 0.41 %: 3.2 and 4.2 of them are 4 tenths of a per cent apart.
+  EXPECT_GE(smallest_found(rule_within({}, 600)), smallest_found({}) + 2);
+}
+
 // A night exceeds the largest of 119 nights once in 120 nights. With 59 nights that would happen twice as often, so the
 // limit is 1.19 times as high.
 TEST(Screen, ARecordNeedsLessTheMoreNightsAreKnown) {

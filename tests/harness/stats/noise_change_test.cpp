@@ -1,0 +1,49 @@
+#include "harness/stats/noise_change.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <vector>
+
+namespace perfbench::harness {
+namespace {
+
+std::vector<double> nights(std::size_t count, std::size_t doubled_from, unsigned seed) {
+  std::mt19937_64 engine(seed);
+  std::normal_distribution<double> noise(0.0, 0.01);
+  std::vector<double> out;
+  for (std::size_t i = 0; i < count; ++i) out.push_back(3.0 + noise(engine) * (i >= doubled_from ? 3 : 1));
+  return out;
+}
+
+TEST(NoiseChange, IsFoundWithItsRatio) {
+  const auto found = find_noise_change(nights(134, 104, 1));
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->since, 104U);
+  EXPECT_NEAR(found->ratio, 3, 1);
+  EXPECT_GT(found->ratio, found->threshold);
+}
+
+TEST(NoiseChange, IsNoStepNoSpikeAndNoQuietSeries) {
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    EXPECT_FALSE(find_noise_change(nights(134, 134, seed))) << seed;
+    auto stepped = nights(134, 134, seed);
+    for (std::size_t i = 120; i < 134; ++i) stepped[i] += 0.3;
+    EXPECT_FALSE(find_noise_change(stepped)) << seed << ": a step";
+    auto spiky = nights(134, 134, seed);
+    spiky[125] += 0.3;
+    EXPECT_FALSE(find_noise_change(spiky)) << seed << ": a spike";
+  }
+}
+
+TEST(NoiseChange, NeedsSeventyNights) {
+  EXPECT_FALSE(find_noise_change(nights(69, 39, 1)));
+  EXPECT_TRUE(find_noise_change(nights(70, 40, 1)));
+}
+
+TEST(NoiseChange, IsNotFoundInNightsThatRepeatExactly) {
+  EXPECT_FALSE(find_noise_change(std::vector<double>(134, 1.0)));
+}
+
+}  // namespace
+}  // namespace perfbench::harness

@@ -4,11 +4,12 @@
 
 #include <algorithm>
 
+#include "harness/system/utc.h"
+
 namespace perfbench::harness {
 namespace {
 
 constexpr std::size_t kShownIdDigits = 6;
-constexpr std::size_t kDateDigits = 10;
 
 // A refuted finding leaves the cell unchanged.
 CellState state_of(const NightFinding& finding) {
@@ -73,7 +74,7 @@ std::vector<NightCell> judge_cells(const std::string& matrix, std::vector<NightC
     cell.state = std::min(cell.state, regressed ? CellState::regressed : CellState::inconclusive);
     add_reason(cell, fmt::format("alert {} of {} {} since {}", alert.alert_id.substr(0, kShownIdDigits),
                                  alert.finding.series.metric, spec::enum_name(alert.state()),
-                                 alert.finding.first_bad.started_utc.substr(0, kDateDigits)));
+                                 date_of(alert.finding.first_bad.started_utc)));
   }
   for (auto& cell : measured) {
     if (cell.why.empty()) cell.why = how_it_was_judged(cell);

@@ -7,6 +7,8 @@
 #include <set>
 #include <utility>
 
+#include "harness/system/utc.h"
+
 namespace perfbench::harness {
 namespace {
 
@@ -242,10 +244,9 @@ std::vector<NightFinding> weigh_findings(const std::vector<Finding>& screened,
 }
 
 void ask_since(Finding& tonight, const std::string& anchor_name, const NightId& anchor) {
-  constexpr std::size_t kDateDigits = 10;
-  tonight.detail = fmt::format("crept since {} of {}", anchor_name, anchor.started_utc.substr(0, kDateDigits));
+  tonight.detail = fmt::format("crept since {} of {}", anchor_name, date_of(anchor.started_utc));
   if (tonight.last_good.started_utc > anchor.started_utc) {
-    tonight.detail += ", night by night since " + tonight.last_good.started_utc.substr(0, kDateDigits);
+    tonight.detail += ", night by night since " + date_of(tonight.last_good.started_utc);
   } else {
     tonight.last_good = anchor;
   }

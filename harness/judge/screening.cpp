@@ -14,6 +14,7 @@
 #include "harness/stats/statistics.h"
 #include "harness/system/input_error.h"
 #include "harness/system/parallel_ranges.h"
+#include "harness/system/utc.h"
 #include "reports/render/format/number.h"
 #include "workloads/spec/metric_catalog.h"
 
@@ -196,10 +197,9 @@ Finding finding_of(const ScreenedSeries& screened, const Screened& given, const 
                   shift.shift_log > 0 ? "rose" : "fell", reports::format_percent_change(*out.ratio), nights,
                   nights == 1 ? "" : "s", shift.score, shift.threshold, screened.control ? ", control subtracted" : "");
   if (shift.creep_log != 0) {
-    constexpr std::size_t kDateDigits = 10;
     out.detail +=
         fmt::format("; it creeps by {} a night since {}", reports::format_percent_change(std::exp(shift.creep_log)),
-                    good.night.started_utc.substr(0, kDateDigits));
+                    date_of(good.night.started_utc));
   }
   return out;
 }

@@ -66,6 +66,10 @@ std::optional<std::int64_t> day_number(const std::string& utc) {
   }
 }
 
+std::string date_of(const std::string& utc) {
+  return utc.substr(0, kDateLength);
+}
+
 std::string on_day(const std::string& utc, std::chrono::year_month_day day) {
   return fmt::format("{:04}-{:02}-{:02}{}", static_cast<int>(day.year()), static_cast<unsigned>(day.month()),
                      static_cast<unsigned>(day.day()), read(utc).whole.substr(kDateLength));

@@ -18,6 +18,9 @@ std::string parse_utc(const std::string& text);
 std::chrono::year_month_day day_of(const std::string& utc);
 std::string on_day(const std::string& utc, std::chrono::year_month_day day);
 
+// "2026-01-31" of such a text. Other texts are cut, too: for a reader.
+std::string date_of(const std::string& utc);
+
 // Days from 1970-01-01 to the day of such a text; nullopt if the text has another form.
 std::optional<std::int64_t> day_number(const std::string& utc);
 

@@ -8,7 +8,7 @@
 namespace perfbench::harness {
 namespace {
 
-std::vector<double> nights(std::size_t count, std::size_t doubled_from, unsigned seed) {
+std::vector<double> noisy_nights(std::size_t count, std::size_t doubled_from, unsigned seed) {
   std::mt19937_64 engine(seed);
   std::normal_distribution<double> noise(0.0, 0.01);
   std::vector<double> out;
@@ -17,7 +17,7 @@ std::vector<double> nights(std::size_t count, std::size_t doubled_from, unsigned
 }
 
 TEST(NoiseChange, IsFoundWithItsRatio) {
-  const auto found = find_noise_change(nights(134, 104, 1));
+  const auto found = find_noise_change(noisy_nights(134, 104, 1));
   ASSERT_TRUE(found);
   EXPECT_EQ(found->since, 104U);
   EXPECT_NEAR(found->ratio, 3, 1);
@@ -26,19 +26,19 @@ TEST(NoiseChange, IsFoundWithItsRatio) {
 
 TEST(NoiseChange, IsNoStepNoSpikeAndNoQuietSeries) {
   for (unsigned seed = 0; seed < 20; ++seed) {
-    EXPECT_FALSE(find_noise_change(nights(134, 134, seed))) << seed;
-    auto stepped = nights(134, 134, seed);
+    EXPECT_FALSE(find_noise_change(noisy_nights(134, 134, seed))) << seed;
+    auto stepped = noisy_nights(134, 134, seed);
     for (std::size_t i = 120; i < 134; ++i) stepped[i] += 0.3;
     EXPECT_FALSE(find_noise_change(stepped)) << seed << ": a step";
-    auto spiky = nights(134, 134, seed);
+    auto spiky = noisy_nights(134, 134, seed);
     spiky[125] += 0.3;
     EXPECT_FALSE(find_noise_change(spiky)) << seed << ": a spike";
   }
 }
 
 TEST(NoiseChange, NeedsSeventyNights) {
-  EXPECT_FALSE(find_noise_change(nights(69, 39, 1)));
-  EXPECT_TRUE(find_noise_change(nights(70, 40, 1)));
+  EXPECT_FALSE(find_noise_change(noisy_nights(69, 39, 1)));
+  EXPECT_TRUE(find_noise_change(noisy_nights(70, 40, 1)));
 }
 
 TEST(NoiseChange, IsNotFoundInNightsThatRepeatExactly) {

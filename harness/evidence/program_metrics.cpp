@@ -4,12 +4,10 @@
 #include <cmath>
 #include <cstdint>
 #include <map>
-#include <numeric>
 #include <string>
 
+#include "harness/evidence/step_statistics.h"
 #include "harness/stats/statistics.h"
-#include "harness/stats/steady.h"
-#include "harness/stats/trend.h"
 #include "workloads/spec/run_program.h"
 #include "workloads/spec/run_spec.h"
 
@@ -22,17 +20,7 @@ constexpr std::string_view kLoss = "loss";
 
 void append_step_times(const spec::RunSpec& run, const std::vector<double>& times_s, std::vector<MetricValue>& out) {
   if (times_s.empty()) return;
-  const auto found = find_steady_steps(times_s);
-  const std::vector<double> steady_s(times_s.begin() + static_cast<std::ptrdiff_t>(found.first), times_s.end());
-  out.push_back({"step_time_s", median(steady_s)});
-  out.push_back({"step_time_p10_s", quantile(steady_s, 0.1)});
-  out.push_back({"step_time_p90_s", quantile(steady_s, 0.9)});
-  const double mean_s = std::accumulate(steady_s.begin(), steady_s.end(), 0.0) / static_cast<double>(steady_s.size());
-  out.push_back({"step_time_mean_s", mean_s});
-  out.push_back({"warmup_steps", static_cast<double>(found.first)});
-  out.push_back({"steady_steps", static_cast<double>(found.count)});
-  if (const auto trend = trend_fraction(steady_s)) out.push_back({"step_time_trend_fraction", *trend});
-  out.push_back({"still_changing", found.steadiness == Steadiness::still_changing ? 1.0 : 0.0});
+  const double mean_s = append_step_statistics(times_s, out).mean_s;
   if (mean_s <= 0) return;
   if (spec::says(run, "global_batch"))
     out.push_back({"sequences_per_s", static_cast<double>(run.global_batch) / mean_s});

@@ -4,13 +4,11 @@
 #include <cmath>
 #include <cstdint>
 #include <map>
-#include <numeric>
 #include <span>
 #include <utility>
 
 #include "harness/stats/statistics.h"
 #include "harness/stats/steady.h"
-#include "harness/stats/trend.h"
 #include "workloads/spec/expert_rows.h"
 #include "workloads/spec/run_spec.h"
 
@@ -198,17 +196,12 @@ std::vector<MetricValue> run_metrics(const spec::RunSpec& run, const std::vector
   const auto timed = timed_steps(complete);
   if (timed.empty()) return {};
   const auto wall_s = series(timed, slowest_rank_s);
-  const auto found = find_steady_steps(wall_s);
-  const std::span<const RankSteps> steady(timed.data() + found.first, found.count);
-  const std::vector<double> steady_s(wall_s.begin() + static_cast<std::ptrdiff_t>(found.first), wall_s.end());
 
   std::vector<MetricValue> out;
-  const double step_time_s = median(steady_s);
-  out.push_back({"step_time_s", step_time_s});
-  out.push_back({"step_time_p10_s", quantile(steady_s, 0.1)});
-  out.push_back({"step_time_p90_s", quantile(steady_s, 0.9)});
-  const double mean_s = std::accumulate(steady_s.begin(), steady_s.end(), 0.0) / static_cast<double>(steady_s.size());
-  out.push_back({"step_time_mean_s", mean_s});
+  const auto statistics = append_step_statistics(wall_s, out);
+  const std::span<const RankSteps> steady(timed.data() + statistics.steady.first, statistics.steady.count);
+  const double step_time_s = statistics.median_s;
+  const double mean_s = statistics.mean_s;
   if (mean_s > 0) {
     const double tokens = static_cast<double>(complete.back().front()->tokens);
     out.push_back({"sequences_per_s", static_cast<double>(run.global_batch) / mean_s});
@@ -216,10 +209,6 @@ std::vector<MetricValue> run_metrics(const spec::RunSpec& run, const std::vector
     out.push_back({"tokens_per_s_per_device", tokens / mean_s / static_cast<double>(run.mesh.devices())});
   }
   append_real_tokens(run, complete, mean_s, out);
-  out.push_back({"warmup_steps", static_cast<double>(found.first)});
-  out.push_back({"steady_steps", static_cast<double>(found.count)});
-  if (const auto trend = trend_fraction(steady_s)) out.push_back({"step_time_trend_fraction", *trend});
-  out.push_back({"still_changing", found.steadiness == Steadiness::still_changing ? 1.0 : 0.0});
   append_phases(steady, out);
   if (run.mesh.pp() > 1) {
     const double bubble_s = median_phase_s(steady, &StepRecord::bubble_ns);

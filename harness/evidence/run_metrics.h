@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/evidence/step_statistics.h"
 #include "workloads/spec/flops.h"
 #include "workloads/spec/run_summary.h"
 #include "workloads/spec/step_record.h"
@@ -23,20 +24,6 @@ double mfu_fraction(const spec::RunSpec& run, double step_time_s, double peak_fl
 // The duration of all training_steps at this step time, without pauses. nullopt for a run that does not say how many
 // training steps it has.
 std::optional<double> estimated_days(const spec::RunSpec& run, double step_time_s);
-
-}  // namespace perfbench::harness
-
-namespace perfbench::spec {
-struct RunSpec;
-}
-
-namespace perfbench::harness {
-
-// The metrics of a whole attempt. They are derived from its step records, only here.
-struct MetricValue {
-  std::string metric;  // its name in the metric catalog
-  double value = 0;
-};
 
 // The time of each step that every rank finished and none traced, in order. A step of the run takes as long as its
 // slowest rank.

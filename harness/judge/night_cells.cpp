@@ -56,6 +56,7 @@ std::vector<NightCell> judge_cells(const std::string& matrix, std::vector<NightC
                                    const std::vector<NightFinding>& findings, const std::vector<UnseenCell>& unseen,
                                    const std::vector<Alert>& live) {
   for (const auto& finding : findings) {
+    if (finding.finding.kind == FindingKind::noisier) continue;  // says nothing about the cell's speed
     auto& cell = cell_named(measured, cell_of(matrix, finding.finding));
     cell.state = std::min(cell.state, state_of(finding));
     add_reason(cell, fmt::format("{} {} {}", finding.finding.series.metric, spec::enum_name(finding.finding.kind),

@@ -139,12 +139,19 @@ std::optional<SeriesId> median_series_of(const SeriesId& series) {
   return out;
 }
 
-// If every step takes longer, so does the mean step: one difference under two names.
-bool says_what_the_median_says(const CellVerdict& cell, const MetricVerdict& metric) {
+bool has_regressed(const CellVerdict& cell, const char* metric) {
+  const auto* found = find_metric(cell, metric);
+  return found != nullptr && found->decided.decision.verdict == Verdict::regressed;
+}
+
+// If every step takes longer, so do the mean step and the 90th percentile: one difference under several names. Stalls
+// move these two together, so the mean step speaks for both.
+bool says_what_another_says(const CellVerdict& cell, const MetricVerdict& metric) {
   const auto known = spec::find_metric(metric.rule.metric);
+  const bool of_p90 = metric.rule.metric == "step_time_p90_s";
   const bool of_mean = metric.rule.metric == kMeanStep || (known && known->unit == "1/s");
-  const auto* median = find_metric(cell, kMedianStep);
-  return of_mean && median != nullptr && median->decided.decision.verdict == Verdict::regressed;
+  if (of_p90 && has_regressed(cell, kMeanStep)) return true;
+  return (of_mean || of_p90) && has_regressed(cell, kMedianStep);
 }
 
 // Pairs cannot judge a shift of the control. If the engine is equal, that confirms that the probe explains the finding.
@@ -173,7 +180,7 @@ void add_others(std::vector<NightFinding>& out, const Finding& asked, const Judg
                 std::set<std::pair<std::string, std::string>>& known) {
   for (const auto& metric : judged.cell->metrics) {
     const auto& decision = metric.decided.decision;
-    if (decision.verdict != Verdict::regressed || says_what_the_median_says(*judged.cell, metric)) continue;
+    if (decision.verdict != Verdict::regressed || says_what_another_says(*judged.cell, metric)) continue;
     if (!known.emplace(judged.cell->label, metric.rule.metric).second) continue;
     auto other = asked;
     other.series.metric = metric.rule.metric;
@@ -260,7 +267,7 @@ std::vector<NightFinding> weigh_creep(const std::vector<Finding>& measured, cons
     if (judged.cell == nullptr) continue;
     const auto* metric = find_metric(*judged.cell, series.series.metric);
     if (metric == nullptr || metric->decided.decision.verdict != Verdict::regressed) continue;
-    if (is_said(series, known) || says_what_the_median_says(*judged.cell, *metric)) continue;
+    if (is_said(series, known) || says_what_another_says(*judged.cell, *metric)) continue;
     out.push_back(found_worse(series, metric->decided.decision, judged));
   }
   return out;
@@ -301,7 +308,7 @@ Unscreened weigh_unscreened(const std::vector<Finding>& series, const std::vecto
       stays_unseen(one.series, decision.detail, true);
     } else if (decision.verdict == Verdict::regressed) {
       const bool said = is_said(one, known) || is_said(one, out.worse);
-      const bool repeats = metric != nullptr && says_what_the_median_says(*judged.cell, *metric);
+      const bool repeats = metric != nullptr && says_what_another_says(*judged.cell, *metric);
       if (!said && !repeats) out.worse.push_back(found_worse(one, decision, judged));
     } else if (changed != libraries.end()) {
       stays_unseen(one.series, decision.detail + "; " + with_tonights_libraries(changed->second), true);
@@ -311,7 +318,9 @@ Unscreened weigh_unscreened(const std::vector<Finding>& series, const std::vecto
 }
 
 bool makes_alert(const NightFinding& finding) {
-  return finding.confirmation == Confirmation::confirmed || finding.confirmation == Confirmation::not_needed;
+  const bool is_sure =
+      finding.confirmation == Confirmation::confirmed || finding.confirmation == Confirmation::not_needed;
+  return is_sure && finding.finding.kind != FindingKind::noisier;
 }
 
 std::vector<Verdict> verdicts_of(const std::vector<NightFinding>& findings, const std::vector<std::string>& not_run,

@@ -401,7 +401,7 @@ std::vector<ScreenedSeries> screen_series(const std::vector<SeriesHistory>& seri
   return out;
 }
 
-std::string noisier_text(const std::vector<ScreenedSeries>& series) {
+std::optional<Finding> noisier_finding(const std::vector<ScreenedSeries>& series) {
   const ScreenedSeries* most = nullptr;
   std::size_t count = 0;
   for (const auto& one : series) {
@@ -409,13 +409,17 @@ std::string noisier_text(const std::vector<ScreenedSeries>& series) {
     ++count;
     if (most == nullptr || one.noisier->ratio > most->noisier->ratio) most = &one;
   }
-  if (most == nullptr) return {};
-  const auto subject = count == 1 ? std::string("One series scatters") : fmt::format("{} series scatter", count);
-  return fmt::format(
-      "{} more from night to night than before, most of all {} of {}: {:.1f} times as much. A shift has to be larger "
-      "by "
-      "that to be found; `perfbench doctor` shows what disturbs the machine",
-      subject, most->series.metric, most->is_control ? most->series.matrix : most->series.cell, most->noisier->ratio);
+  if (most == nullptr) return std::nullopt;
+  Finding out{.series = most->series, .kind = FindingKind::noisier};
+  out.ratio = most->noisier->ratio;
+  out.seen_utc = most->nights.back().night.started_utc;
+  const auto subject =
+      count == 1 ? std::string("this series scatters") : fmt::format("{} series scatter, this one most,", count);
+  out.detail = fmt::format(
+      "{} {:.1f} times as much from night to night as before: a shift has to be larger by that to be found; `perfbench "
+      "doctor` shows what disturbs the machine",
+      subject, most->noisier->ratio);
+  return out;
 }
 
 void weigh_against_probe(ScreenedSeries& screened, const std::map<std::string, double>& probe_s) {

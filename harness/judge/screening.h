@@ -102,9 +102,9 @@ struct ScreenedSeries {
 std::vector<ScreenedSeries> screen_series(const std::vector<SeriesHistory>& series,
                                           const std::vector<KnownShift>& known = {}, const ScreenRules& rules = {});
 
-// "3 series scatter more from night to night than before, most of all step_time_s of c: 2.1 times as much. ..."; empty
-// where none does.
-std::string noisier_text(const std::vector<ScreenedSeries>& series);
+// One finding for all `series` that scatter more than before, about the series that changed most. Its ratio is that of
+// the scatter. nullopt if none does.
+std::optional<Finding> noisier_finding(const std::vector<ScreenedSeries>& series);
 
 // If the noise probe of the same runs shifted as well, at least half as far and in the same direction, the machine is
 // the cause: the kind becomes environment. `probe_s` is by sweep id.

@@ -11,7 +11,7 @@ double size_of(const Finding& finding) {
 }
 
 bool is_bad(FindingKind kind) {
-  return kind != FindingKind::improvement;
+  return kind != FindingKind::improvement && kind != FindingKind::noisier;
 }
 
 FindingKind bad_kind_of(std::string_view metric) {

@@ -16,9 +16,9 @@
 
 namespace perfbench::harness {
 
-// The kind of change. All kinds except an improvement are bad; `environment` is a change of the machine and not of the
-// code.
-enum class FindingKind { regression, improvement, vanished_cell, loss, memory, startup, environment };
+// The kind of change. `environment` is a change of the machine and not of the code. `noisier`: the series scatters more
+// than it did, and nothing shifted; it makes no alert.
+enum class FindingKind { regression, improvement, vanished_cell, loss, memory, startup, environment, noisier };
 
 struct SeriesId {
   std::string matrix;
@@ -105,7 +105,7 @@ struct Finding {
 };
 
 double size_of(const Finding& finding);  // |ln ratio|; 0 without a ratio
-bool is_bad(FindingKind kind);           // every kind except an improvement
+bool is_bad(FindingKind kind);           // every kind except an improvement and more noise
 // The kind of a finding in which this metric gets worse: memory, loss or start-up, otherwise a regression.
 FindingKind bad_kind_of(std::string_view metric);
 
@@ -114,8 +114,8 @@ FindingKind bad_kind_of(std::string_view metric);
 template <>
 struct perfbench::spec::EnumNames<perfbench::harness::FindingKind> {
   using K = perfbench::harness::FindingKind;
-  static constexpr std::array kNames{std::pair{K::regression, "regression"},  std::pair{K::improvement, "improvement"},
-                                     std::pair{K::vanished_cell, "vanished"}, std::pair{K::loss, "loss"},
-                                     std::pair{K::memory, "memory"},          std::pair{K::startup, "startup"},
-                                     std::pair{K::environment, "environment"}};
+  static constexpr std::array kNames{std::pair{K::regression, "regression"},   std::pair{K::improvement, "improvement"},
+                                     std::pair{K::vanished_cell, "vanished"},  std::pair{K::loss, "loss"},
+                                     std::pair{K::memory, "memory"},           std::pair{K::startup, "startup"},
+                                     std::pair{K::environment, "environment"}, std::pair{K::noisier, "noisier"}};
 };

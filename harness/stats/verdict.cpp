@@ -13,7 +13,8 @@ namespace {
 
 double usual_margin(const spec::MetricSpec& metric) {
   if (metric.tag == "startup_time_s") return 0.10;
-  if (metric.tag == "step_time_mean_s" || metric.unit == "1/s") return 0.05;
+  const bool moved_by_few_steps = metric.tag == "step_time_mean_s" || metric.tag == "step_time_p90_s";
+  if (moved_by_few_steps || metric.unit == "1/s") return 0.05;
   if (metric.tag == "final_loss") return 0.002;
   if (metric.tag == "printed_loss") return 0.005;
   if (metric.tag == "eval_accuracy" || metric.tag == "eval_perplexity") return 0.005;
@@ -58,10 +59,11 @@ MetricRule metric_rule(const std::string& name) {
 
 std::vector<MetricRule> default_metric_rules() {
   std::vector<MetricRule> rules;
-  for (const auto* metric : {"step_time_s", "step_time_mean_s", "peak_memory_bytes", "resident_bytes", "startup_time_s",
-                             "final_loss", "eval_accuracy", "eval_perplexity"}) {
+  for (const auto* metric : {"step_time_s", "step_time_mean_s", "step_time_p90_s", "peak_memory_bytes",
+                             "resident_bytes", "startup_time_s", "final_loss", "eval_accuracy", "eval_perplexity"}) {
     rules.push_back(metric_rule(metric));
-    rules.back().of_some_runs = rules.back().metric.starts_with("eval_");
+    auto& rule = rules.back();
+    rule.of_some_runs = rule.metric.starts_with("eval_") || rule.metric == "step_time_p90_s";
   }
   return rules;
 }

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "harness/matrix/matrix.h"
 #include "reports/content/alert_document.h"
 #include "reports/content/cells.h"
@@ -46,7 +48,7 @@ std::string word_of(const harness::NightReport& report) {
   return std::string(spec::enum_name(verdict));
 }
 
-// For a night without findings.
+// For a night in which nothing shifted.
 std::string shift_text(const harness::NightReport& report) {
   if (report.unseen.empty()) return report.live_alerts.empty() ? "Nothing shifted." : "Nothing new shifted.";
   const auto judged = harness::count_in_state(report.cells, CellState::same);
@@ -170,11 +172,11 @@ Document night_document(const harness::NightReport& report) {
   for (const auto& engine : report.not_run) out.add(Paragraph{.text = engine + ".", .tone = Tone::doubtful});
   for (const auto& note : report.notes) out.add(Note{note + "."});
   if (!report.cells.empty()) out.add(cells_table(report.cells));
-  if (report.findings.empty()) {
-    out.add(Paragraph{.text = shift_text(report)});
-    return out;
-  }
-  out.add(findings_table(report.findings));
+  const bool shifted = std::any_of(report.findings.begin(), report.findings.end(), [](const NightFinding& finding) {
+    return finding.finding.kind != harness::FindingKind::noisier;
+  });
+  if (!shifted) out.add(Paragraph{.text = shift_text(report)});
+  if (!report.findings.empty()) out.add(findings_table(report.findings));
   for (const auto& [metric, series] : report.shifted) out.add(series_chart(series, metric));
   return out;
 }

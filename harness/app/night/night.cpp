@@ -232,7 +232,7 @@ void Night::screen() {
     list_cells(seen);
     tonight = seen.tonight;
   }
-  if (auto text = noisier_text(noisier); !text.empty()) note(std::move(text));
+  noisier_ = noisier_finding(noisier);
   screened_ = without_repeats(std::move(screened_));
   std::erase_if(report_.shifted, [this](const ShiftedSeries& shifted) {
     return std::none_of(screened_.begin(), screened_.end(),
@@ -290,6 +290,7 @@ void Night::note_cells_without_numbers(const std::vector<TonightCell>& tonight) 
 }
 
 void Night::raise_alerts(const AlertMessage& message) {
+  if (noisier_) report_.findings.push_back({*noisier_, Confirmation::not_needed, noisier_->detail});
   std::vector<Finding> findings;
   for (const auto& finding : report_.findings) {
     if (makes_alert(finding)) findings.push_back(finding.finding);

@@ -126,6 +126,7 @@ class Night {
   std::filesystem::path tonights_libraries_;  // in the archive
   std::vector<Finding> measured_;             // every series of tonight, from its creep, if there is one, to tonight
   std::vector<Finding> screened_;
+  std::optional<Finding> noisier_;   // not for pairs: nothing shifted
   LastingShifts lasting_;            // among these
   std::vector<Finding> unscreened_;  // series of tonight with too few nights, from the cell's last good night on
   std::map<std::string, std::vector<NightPoint>> earlier_;  // nights of every cell before tonight, oldest first

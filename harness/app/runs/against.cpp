@@ -1,5 +1,7 @@
 #include "harness/app/runs/against.h"
 
+#include <algorithm>
+#include <initializer_list>
 #include <iterator>
 #include <optional>
 #include <set>
@@ -96,13 +98,26 @@ void refuse_mixed(const RunBaseline& baseline, const std::vector<CellRuns>& curr
   refuse_mixed_runs(cells, "[compare] " + baseline.scope, of_ledger ? "" : name);
 }
 
-void note_evaluating(const std::vector<CellRuns>& cells, std::set<std::string>& run_ids) {
-  for (const auto& cell : cells) {
-    if (!cell.run().trains() || cell.run().evaluates_at_end()) run_ids.insert(cell.run_id);
-  }
+// Two metrics of a gate are not of every cell: the results of an evaluation, and the 90th percentile, which takes more
+// steps than a short run has.
+bool is_of_some_cells(const std::string& metric) {
+  return metric.starts_with("eval_") || metric == "step_time_p90_s";
 }
 
-void leave_out_others(const std::set<std::string>& run_ids, std::vector<CellComparison>& found) {
+bool is_of(const CellRuns& cell, const std::string& metric) {
+  if (metric.starts_with("eval_")) return !cell.run().trains() || cell.run().evaluates_at_end();
+  return std::any_of(cell.attempts.begin(), cell.attempts.end(),
+                     [&metric](const StoredAttempt& attempt) { return attempt.metrics.contains(metric); });
+}
+
+void leave_out_others(std::vector<CellComparison>& found, const std::string& metric,
+                      std::initializer_list<const std::vector<CellRuns>*> sides) {
+  std::set<std::string> run_ids;
+  for (const auto* cells : sides) {
+    for (const auto& cell : *cells) {
+      if (is_of(cell, metric)) run_ids.insert(cell.run_id);
+    }
+  }
   std::erase_if(found, [&](const CellComparison& comparison) { return !run_ids.contains(comparison.run_id); });
 }
 
@@ -116,9 +131,7 @@ ComparedAgainst compare_against(const Connection& db, const PublishedCatalog& pu
   if (baseline.runs) refuse_mixed(*baseline.runs, current, request.baseline);
   add_computed_metrics(current, hardware);
   if (baseline.runs) add_computed_metrics(baseline.runs->cells, hardware);
-  std::set<std::string> evaluating;
-  note_evaluating(current, evaluating);
-  if (baseline.runs) note_evaluating(baseline.runs->cells, evaluating);
+  const std::vector<CellRuns> none;
   std::vector<CellComparison> out;
   for (const auto& metric : request.metrics) {
     const auto known = request.sessions.find(metric);
@@ -129,7 +142,9 @@ ComparedAgainst compare_against(const Connection& db, const PublishedCatalog& pu
                                                                        .definition = request.definition})
                  : baseline.values  ? compare_with_values(current, *baseline.values, metric, levels)
                                     : compare_with_runs(current, *baseline.runs, metric, levels);
-    if (request.metrics.size() > 1 && metric.starts_with("eval_")) leave_out_others(evaluating, found);
+    if (request.metrics.size() > 1 && is_of_some_cells(metric)) {
+      leave_out_others(found, metric, {&current, baseline.runs ? &baseline.runs->cells : &none});
+    }
     std::move(found.begin(), found.end(), std::back_inserter(out));
   }
   control_false_discoveries(tested_decisions(out), DecisionRule{}.alpha);

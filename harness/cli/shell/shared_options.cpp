@@ -131,8 +131,9 @@ void add_ab_options(CLI::App& command, AbOptions& options, const std::string& gr
       ->check(metric_complaint)
       ->group(group)
       ->default_str(
-          "step_time_s,step_time_mean_s,peak_memory_bytes,resident_bytes,startup_time_s,final_loss, and for runs that "
-          "evaluate eval_accuracy,eval_perplexity; with --detect step_time_s,peak_memory_bytes,final_loss");
+          "step_time_s,step_time_mean_s,peak_memory_bytes,resident_bytes,startup_time_s,final_loss, for runs of 50 "
+          "steps step_time_p90_s, and for runs that evaluate eval_accuracy,eval_perplexity; with --detect "
+          "step_time_s,peak_memory_bytes,final_loss");
   command
       .add_option("--margin", options.margins, "METRIC=FRACTION: smaller differences do not matter; may be repeated")
       ->allow_extra_args(false)

@@ -90,6 +90,7 @@ TEST(Against, AGateJudgesTheEvaluationOfRunsThatEvaluate) {
   EXPECT_THAT(verdicts.at("final_loss"), ElementsAre(Verdict::same, Verdict::same));
   EXPECT_THAT(verdicts.at("eval_accuracy"), ElementsAre(Verdict::regressed));
   EXPECT_THAT(verdicts.at("eval_perplexity"), ElementsAre(Verdict::same));
+  EXPECT_FALSE(verdicts.contains("step_time_p90_s")) << "their runs have too few steps for it";
   // If only this metric is requested, each cell says why it has none.
   request.metrics = {"eval_accuracy"};
   EXPECT_THAT(compare_against(db, published, cells, {}, request).comparisons, SizeIs(2));

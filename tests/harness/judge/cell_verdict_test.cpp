@@ -253,6 +253,35 @@ TEST(CellVerdict, StallsThatTheMedianHidesAreNotTheSame) {
   EXPECT_EQ(overall(verdicts_of({cell})), Verdict::regressed);
 }
 
+// Every eighth step of B takes 30 % longer: the mean grows by 3.75 %, which is inside its margin.
+TEST(CellVerdict, StallsThatTheMeanHidesAreNotTheSame) {
+  std::vector<ExecutedPair> pairs;
+  MadeUpNoise noise(11);
+  for (std::size_t i = 1; i <= 8; ++i) {
+    pairs.push_back(made_up_pair(i, made_up_run(1 + noise(0.002)), made_up_run(1 + noise(0.002))));
+    auto& a = pairs.back().a.metrics;
+    auto& b = pairs.back().b.metrics;
+    a["step_time_mean_s"] = 1 + noise(0.002);
+    b["step_time_mean_s"] = 1.0375 + noise(0.002);
+    a["step_time_p90_s"] = 1 + noise(0.01);
+    b["step_time_p90_s"] = 1.3 + noise(0.01);
+  }
+  const auto cell = judge_cell("cell", pointers_to(pairs), {.looks = looks_up_to(8)});
+  EXPECT_EQ(decision_about(cell, "step_time_mean_s").verdict, Verdict::same);
+  EXPECT_EQ(decision_about(cell, "step_time_p90_s").verdict, Verdict::regressed);
+}
+
+TEST(CellVerdict, RunsWithoutAPercentileLeaveNothingUndecided) {
+  std::vector<ExecutedPair> pairs;
+  for (std::size_t i = 1; i <= 8; ++i) pairs.push_back(made_up_pair(i, made_up_run(1), made_up_run(1)));
+  for (const auto& metric : judge_cell("cell", pointers_to(pairs), {.looks = looks_up_to(8)}).metrics) {
+    EXPECT_NE(metric.rule.metric, "step_time_p90_s");
+  }
+  const AbRule asked{.metrics = metric_rules({"step_time_p90_s"}, {}), .looks = looks_up_to(8)};
+  const auto cell = judge_cell("cell", pointers_to(pairs), asked);
+  EXPECT_THAT(decision_about(cell, "step_time_p90_s").detail, HasSubstr("percentiles take 50 steady steps"));
+}
+
 TEST(CellVerdict, SaysThatTheStepsOfASideGrewDuringItsRuns) {
   std::vector<ExecutedPair> pairs;
   for (std::size_t i = 1; i <= 8; ++i) {

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "harness/judge/night_cells.h"
+
 namespace perfbench::harness {
 namespace {
 
@@ -95,6 +97,32 @@ TEST(MeanStep, IsOneFindingWithTheMedianInPairs) {
   EXPECT_THAT(weigh_creep({median, mean}, stall, {}), SizeIs(1));
   EXPECT_THAT(weigh_unscreened({median, mean}, {both}, {}, {}).worse, SizeIs(1));
   EXPECT_THAT(weigh_unscreened({median, mean}, {stall}, {}, {}).worse, SizeIs(1));
+}
+
+// Stalls move the mean step and the 90th percentile together.
+TEST(MeanStep, SpeaksForThePercentileToo) {
+  const auto with = [](Verdict of_median, Verdict of_mean) {
+    const auto pairs = pairs_of({judged("step_time_s", of_median), judged("step_time_mean_s", of_mean),
+                                 judged("step_time_p90_s", Verdict::regressed)});
+    std::vector<std::string> out;
+    for (const auto& found : weigh_findings({finding(FindingKind::memory, "peak_memory_bytes")}, {pairs}, {})) {
+      if (found.finding.series.metric.starts_with("step_")) out.push_back(found.finding.series.metric);
+    }
+    return out;
+  };
+  EXPECT_THAT(with(Verdict::regressed, Verdict::regressed), testing::ElementsAre("step_time_s"));
+  EXPECT_THAT(with(Verdict::same, Verdict::regressed), testing::ElementsAre("step_time_mean_s"));
+  EXPECT_THAT(with(Verdict::same, Verdict::same), testing::ElementsAre("step_time_p90_s"));
+}
+
+TEST(MoreNoise, IsAFindingThatChangesNeitherTheVerdictNorTheAlerts) {
+  const NightFinding noisier{.finding = finding(FindingKind::noisier), .confirmation = Confirmation::not_needed};
+  EXPECT_FALSE(makes_alert(noisier));
+  EXPECT_EQ(overall(verdicts_of({noisier})), Verdict::same);
+  const auto cells = judge_cells("m", {{.cell = "c", .screened_against = 99}}, {noisier}, {}, {});
+  ASSERT_THAT(cells, SizeIs(1));
+  EXPECT_EQ(cells[0].state, CellState::same);
+  EXPECT_EQ(cells[0].why, "screened with 99 previous nights");
 }
 
 TEST(WeighCreep, BlamesNoCommitFromBeforeTheNightsBeganToCreep) {

@@ -52,9 +52,13 @@ TEST(ScreenSeries, SaysWhichSeriesScatterMoreThanBefore) {
   EXPECT_FALSE(screened[0].noisier);
   ASSERT_TRUE(screened[1].noisier);
   EXPECT_NEAR(screened[1].noisier->ratio, 3, 1);
-  EXPECT_THAT(noisier_text(screened), HasSubstr("One series scatters more"));
-  EXPECT_THAT(noisier_text(screened), HasSubstr("step_time_s of noisy"));
-  EXPECT_EQ(noisier_text({screened[0]}), "");
+  const auto one = noisier_finding(screened);
+  ASSERT_TRUE(one);
+  EXPECT_EQ(one->series.cell, "noisy");
+  EXPECT_EQ(one->ratio, screened[1].noisier->ratio);
+  EXPECT_THAT(one->detail, HasSubstr("this series scatters"));
+  EXPECT_THAT(noisier_finding({screened[1], screened[0], screened[1]})->detail, HasSubstr("2 series scatter"));
+  EXPECT_FALSE(noisier_finding({screened[0]}));
 }
 
 // Every third step is three times as slow from night 87 on: the median step does not see it.

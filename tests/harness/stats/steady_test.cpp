@@ -168,13 +168,25 @@ TEST(RunMetrics, AProfiledRunUsesOnlyItsOtherSteps) {
   EXPECT_TRUE(run_metrics({}, profiled, std::nullopt).empty());
 }
 
+TEST(RunMetrics, PercentilesTakeFiftySteadySteps) {
+  std::vector<std::int64_t> step_ms(51, 100);  // the first step is always warm-up
+  for (std::size_t i = 10; i < step_ms.size(); i += 8) step_ms[i] = 130;
+  const auto enough = run_metrics({}, steps_of(0, step_ms), std::nullopt);
+  EXPECT_DOUBLE_EQ(value_of(enough, "step_time_p90_s"), 0.13);
+  EXPECT_DOUBLE_EQ(value_of(enough, "step_time_p10_s"), 0.1);
+  step_ms.pop_back();
+  for (const auto& [metric, value] : run_metrics({}, steps_of(0, step_ms), std::nullopt)) {
+    EXPECT_FALSE(metric.starts_with("step_time_p")) << metric;
+  }
+}
+
 // One rank is enough: the others waited for it.
 TEST(RunMetrics, LeaveOutAStepThatAnyRankTraced) {
   auto steps = steps_of(0, {500, 100, 100, 900, 100});
   const auto second = steps_of(1, {500, 100, 100, 100, 100});
   steps.insert(steps.end(), second.begin(), second.end());
   steps[3].traced = 1;
-  EXPECT_DOUBLE_EQ(value_of(run_metrics({}, steps, std::nullopt), "step_time_p90_s"), 0.1);
+  EXPECT_DOUBLE_EQ(value_of(run_metrics({}, steps, std::nullopt), "step_time_mean_s"), 0.1);
 }
 
 TEST(Mfu, IsModelFlopsOverThePeakOfAllDevices) {

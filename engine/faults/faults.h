@@ -6,18 +6,30 @@
 //     Every span of that name (trace_record.h: an operation, a collective, a phase or `step`), or every span of an
 //     operation for `ops`, takes longer: F of its own time is added at its end, N microseconds at its beginning. Time
 //     spent inside a span counts towards it and towards the phase around it. A phase and a step accept `us` only.
-// startup:ms=N          the first step begins N milliseconds later
-// allocate:mib=N        allocates an unused tensor of N MiB before the first step
-// out_of_memory:loss=N  the Nth block of losses finds no memory, on the ranks that compute losses (a pipeline's last
-// stage) wrong_gradient        the gradient of the loss has the wrong sign wrong_score           in an evaluation no
-// target is predicted, and likely targets become less likely crowded_expert        the first choice of every token is
-// the first expert
+//
+// startup:ms=N
+//     The first step begins N milliseconds later.
+//
+// allocate:mib=N
+//     Allocates an unused tensor of N MiB before the first step.
+//
+// out_of_memory:loss=N
+//     The Nth block of losses finds no memory, on the ranks that compute losses (a pipeline's last stage).
+//
+// wrong_gradient
+//     The gradient of the loss has the wrong sign.
+//
+// wrong_score
+//     In an evaluation no target is predicted, and likely targets become less likely.
+//
+// crowded_expert
+//     The first choice of every token is the first expert.
 //
 // One more is not a fault. It is only for `perfbench nightly --history-from simulated`:
 //
-// work_clock[:noise=F]  All times of the run are read from a clock that its own work turns (work_clock.h), including
-// the
-//                       delays of the faults above. F (0.01): how far the clocks of two runs differ.
+// work_clock[:noise=F]
+//     All times of the run are read from a clock that its own work turns (work_clock.h), including the delays of the
+//     faults above. F (0.01): how far the clocks of two runs differ.
 #pragma once
 
 #include <memory>

@@ -73,9 +73,8 @@ struct QuantizationState {
 };
 
 // out = in * scale, rounded by float8_code (engine/core/float8.h), for any number of tensors that share a state.
-//   delayed: uses the state's scale; amax becomes the largest magnitude among these tensors and its own old value.
-//   current: amax is that of these tensors alone, and scale and inverse_scale are computed from it before they are
-//   used.
+// - delayed: uses the state's scale; amax becomes the largest magnitude among these tensors and its own old value.
+// - current: amax is that of these tensors alone, and first gives scale and inverse_scale.
 struct QuantizeArgs {
   struct Rounded {
     RowsView out;  // e4m3 or e5m2, the same in all

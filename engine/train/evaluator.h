@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "engine/data/evaluation_source.h"
-#include "engine/eval/evaluation_result.h"
 #include "engine/model/decoder.h"
 #include "engine/sharding/recorded_work.h"
+#include "engine/train/evaluation_result.h"
 #include "engine/train/pipeline.h"
 #include "workloads/spec/run_spec.h"
 #include "workloads/spec/run_summary.h"

@@ -21,14 +21,13 @@ struct ChangeOption {
 };
 
 // Possible changes of `run`:
-//     remat       every shipped policy with another plan, and this run's policy with everything that it keeps in host
-//   memory
-//     prefetch    fsdp_prefetch 0, where layers are gathered ahead
-//     microbatch  grad_accum times 2, 4, 8 ..., up to the number of sequences
-//     mesh        more fsdp in place of dp, tp in place of fsdp (inside a node), and fsdp times 2, 4, 8 with as many
-//   more
-//                             devices: inside a node as long as it has `devices_per_node` (0: any number), else across
-//               nodes.
+// - remat: every shipped policy with another plan, and this run's policy with everything that it keeps in host memory
+// - prefetch: fsdp_prefetch 0, where layers are gathered ahead
+// - microbatch: grad_accum times 2, 4, 8 ..., up to the number of sequences
+// - mesh: more fsdp in place of dp, tp in place of fsdp (inside a node), and fsdp times 2, 4, 8 with as many more
+// devices
+//
+// Added devices are inside a node as long as it has `devices_per_node` (0: any number), else they are across nodes.
 // The global batch stays, and so does the microbatch where possible: grad_accum follows the mesh.
 std::vector<ChangeOption> change_options(const spec::RunSpec& run, std::int64_t devices_per_node);
 

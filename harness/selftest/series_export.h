@@ -14,11 +14,15 @@ struct SeriesExport {
 };
 
 // Writes two CSV files into the folder, which is created:
-//     series.csv   noise,shift_sigma,series,night,value: the value is a log time. Nights count from 0. Those before
-//                               kHistoryNights are the known history; a shift begins at that night and lasts 60 nights.
-//     screens.csv  noise,shift_sigma,series,night: the nights on which perfbench's own screen reports a shift, given
-//   the
-//                               nights up to it; for a shifted series only the first of them.
+//
+// series.csv: noise,shift_sigma,series,night,value
+//     The value is a log time. Nights count from 0. Those before kHistoryNights are the known history; a shift begins
+//     at that night and lasts 60 nights.
+//
+// screens.csv: noise,shift_sigma,series,night
+//     The nights on which perfbench's own screen reports a shift, given the nights up to it. A shifted series has only
+//     the first of them.
+//
 // Returns the number of series. Throws InputError if the folder cannot be written.
 std::size_t export_series(const std::filesystem::path& folder, const SeriesExport& what);
 

@@ -34,12 +34,14 @@ SteadySteps find_steady_steps(const std::vector<double>& step_s);
 std::optional<double> probe_spread_fraction(const std::vector<double>& probe_s);
 
 // Above this spread, the run reports that its probe moved and that its step time should not be trusted.
-//     cpu:  0.10. A quiet machine stays below 0.05; a neighbour on the other hyperthread doubles the probe.
-//     cuda: 0.25. A GPU at its power cap changes its clock several times a second. On an H200 that moved the
-//                 probes of runs of 20 steps by 0.06 to 0.13 and their steps by 0.03 to 0.10, while the medians of the
-//         steps
-//                 stayed within 0.7 % of their middle. Kernels of another process alternate with the probe and double
-//         it.
+//
+// cpu: 0.10
+//     A quiet machine stays below 0.05; a neighbour on the other hyperthread doubles the probe.
+//
+// cuda: 0.25
+//     A GPU at its power cap changes its clock several times a second. On an H200 that moved the probes of runs of 20
+//     steps by 0.06 to 0.13 and their steps by 0.03 to 0.10, while the medians of the steps stayed within 0.7 % of
+//     their middle. Kernels of another process alternate with the probe and double it.
 double most_probe_spread(spec::Device device);
 
 }  // namespace perfbench::harness

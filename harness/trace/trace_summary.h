@@ -11,8 +11,10 @@ namespace perfbench::harness {
 
 // One traced step of one rank. Every nanosecond of wall_ns counts to exactly one part (trace_part.h has the order where
 // several run at once), so that
-//     gemm + attention + norm + elementwise + optimizer + other + copy + exposed_comm + idle_dependency + idle_host =
-//     wall.
+//
+//     wall = gemm + attention + norm + elementwise + optimizer + other + copy + exposed_comm + idle_dependency
+//            + idle_host
+//
 // collective_ns is the time during which any collective ran, hidden behind computation or not. It is not part of the
 // sum.
 struct TraceSummary {

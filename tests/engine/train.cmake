@@ -1,5 +1,5 @@
 perfbench_test(engine_train_tests
-  SOURCES eval_result_test.cpp main_cpu_backend_test.cpp ops_costs_test.cpp train_cpu_workspace_test.cpp train_dry_walk_test.cpp
+  SOURCES train_evaluation_result_test.cpp main_cpu_backend_test.cpp ops_costs_test.cpp train_cpu_workspace_test.cpp train_dry_walk_test.cpp
     train_logits_test.cpp train_mesh_property_test.cpp train_pipeline_schedule_test.cpp train_operations_test.cpp
     train_lora_costs_test.cpp train_overlap_test.cpp
     ${PROJECT_SOURCE_DIR}/engine/main/backend.cpp ${PROJECT_SOURCE_DIR}/engine/main/no_cuda.cpp

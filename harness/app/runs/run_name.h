@@ -17,16 +17,17 @@ std::filesystem::path attempt_folder(const std::filesystem::path& named, const s
 
 // The names of a run, the same for every command about a single run.
 //
-//     run:ID, or ID             the first 6 to 64 digits of a run's id
-//     attempt:ID/N, or ID/N     its attempt N
-//     a sweep's id              for a sweep of a single run: the attempts of that sweep
-//     latest                    the newest attempt of the newest sweep (SweepsOf::measurement). In a database without
-//   such
-//                                                         a sweep, the newest attempt without an injected fault.
-//     a tag                     perfbench tag
-//     each of these, followed by @SUBJECT (harness/store/queries/query.h): its attempts of that subject
-//     a folder                  of a run directory, or of a run: its newest complete attempt; looked up before tags and
-//                                                         sweeps, and before an id without a prefix
+//   run:ID, or ID          the first 6 to 64 digits of a run's id
+//   attempt:ID/N, or ID/N  its attempt N
+//   a sweep's id           for a sweep of a single run: the attempts of that sweep
+//   latest                 the newest attempt of the newest sweep (SweepsOf::measurement)
+//   a tag                  perfbench tag
+//   a folder               of a run directory, or of a run: its newest complete attempt
+//
+// If a database has no sweep of that kind, `latest` is the newest attempt without an injected fault. A folder is looked
+// up before tags and sweeps, and before an id without a prefix. After each of these, @SUBJECT
+// (harness/store/queries/query.h) selects the attempts of that subject.
+
 // For the help of commands.
 inline constexpr const char* kRunNameHelp =
     "6 or more digits of a run's id, ID/N for its attempt N, a tag, a sweep of one run, latest, or a folder; add "

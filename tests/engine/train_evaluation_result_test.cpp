@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "engine/eval/evaluation_result.h"
+#include "engine/train/evaluation_result.h"
 
 namespace perfbench::engine {
 namespace {

@@ -1,4 +1,4 @@
-#include "engine/eval/evaluation_result.h"
+#include "engine/train/evaluation_result.h"
 
 #include <algorithm>
 #include <cmath>

@@ -53,7 +53,7 @@ void CellMaker::make_into(MadeCell& made, const std::vector<Choice>& choices, st
   if (!made.chosen) return;
   cell.repeats = resolved.repeats;
   cell.bf16_weights_open = !parts_.program && !resolved.in_force.contains("bf16_weights");
-  if (parts_.program) cell.program_repo = parts_.program->repo;
+  if (parts_.program) cell.program_repo = parts_.program->repo.path;
   cell.run = std::move(resolved.run);
   cell.run_id = run_id(cell.run);
 }

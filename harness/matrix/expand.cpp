@@ -59,6 +59,7 @@ class Expander {
     check_size();
     out_.name = parts_.name;
     out_.description = parts_.description;
+    if (parts_.program && !parts_.program->repo.path.empty()) out_.program_repo = parts_.program->repo;
     for (const auto& block : parts_.blocks) expand_block(block);
     mistakes_.throw_if_any();
     reject_impossible_values();

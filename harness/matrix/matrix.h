@@ -12,6 +12,12 @@
 
 namespace perfbench::harness {
 
+// The repository of a training program.
+struct ProgramRepository {
+  std::string path;                                  // for {repo}; absolute
+  std::vector<std::vector<std::string>> build = {};  // commands that make a fresh tree of a commit ready to run
+};
+
 struct Cell {
   std::string matrix;                                     // name of the matrix
   std::vector<std::pair<std::string, std::string>> axes;  // in the matrix's order, values as written
@@ -51,8 +57,9 @@ struct Overrides {
 struct Expansion {
   std::string name;
   std::string description;
-  std::vector<Cell> cells;           // in the matrix's order, including excluded and infeasible cells
-  std::vector<std::string> notices;  // facts for the user, such as cells that turned out to be equal
+  std::optional<ProgramRepository> program_repo;  // if the matrix runs a program and names its repository
+  std::vector<Cell> cells;                        // in the matrix's order, including excluded and infeasible cells
+  std::vector<std::string> notices;               // facts for the user, such as cells that turned out to be equal
 };
 
 // Throws InputError, with file:line:column or the words of the command line, for anything that is not valid.

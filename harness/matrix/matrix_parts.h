@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "harness/matrix/constraint.h"
+#include "harness/matrix/matrix.h"
 #include "harness/matrix/run_keys.h"
 #include "workloads/spec/program_spec.h"
 
@@ -84,7 +85,7 @@ struct ConstraintRule {
 // The training program that runs instead of perfbench-engine.
 struct ProgramPart {
   spec::ProgramSpec spec;                   // including its templates
-  std::string repo;                         // absolute path for {repo}; empty: none
+  ProgramRepository repo;                   // its path is empty if there is none
   std::map<std::string, std::string> used;  // names in templates, with the pointer of their first use
   std::vector<std::string> free_keys;       // names that are neither keys of a run nor filled in at the start
 };

@@ -39,7 +39,7 @@ class ProgramReading {
     check_keys(json);
     read_fields(json);
     if (json.contains("repo")) read_repo(json["repo"]);
-    if (out_.spec.workdir.empty()) out_.spec.workdir = out_.repo.empty() ? "{cwd}" : "{repo}";
+    if (out_.spec.workdir.empty()) out_.spec.workdir = out_.repo.path.empty() ? "{cwd}" : "{repo}";
     check_readers();
     find_templates();
     return std::move(out_);
@@ -82,14 +82,29 @@ class ProgramReading {
   // A relative path is relative to the matrix.
   void read_repo(const Json& json) {
     const auto pointer = at("repo");
-    if (!json.is_object() || json.size() != 1 || !json.contains("path") || !json["path"].is_string()) {
-      fail(pointer, "found " + spec::shown(json) + " where {path: FOLDER} is needed");
+    const bool has_path = json.is_object() && json.contains("path") && json["path"].is_string();
+    if (!has_path || json.size() != (json.contains("build") ? 2U : 1U)) {
+      fail(pointer,
+           "found " + spec::shown(json) + " where {path: FOLDER} or {path: FOLDER, build: [COMMAND]} is needed");
     }
+    if (json.contains("build")) read_build(child(pointer, "build"), json["build"]);
     const auto path = fs::path(document_.file()).parent_path() / json["path"].get<std::string>();
     std::error_code none;
     if (!fs::is_directory(path, none))
       fail(child(pointer, "path"), path.string() + " is not a folder; name the program's repository");
-    out_.repo = fs::canonical(path).string();
+    out_.repo.path = fs::canonical(path).string();
+  }
+
+  void read_build(const std::string& pointer, const Json& json) {
+    const auto is_command = [](const Json& command) {
+      return command.is_array() && !command.empty() &&
+             std::all_of(command.begin(), command.end(), [](const Json& word) { return word.is_string(); });
+    };
+    if (!json.is_array() || !std::all_of(json.begin(), json.end(), is_command)) {
+      fail(pointer, "found " + spec::shown(json) +
+                        " where a list of commands is needed, each a list of a program and its arguments");
+    }
+    out_.repo.build = json.get<std::vector<std::vector<std::string>>>();
   }
 
   void check_readers() const {
@@ -128,7 +143,7 @@ class ProgramReading {
 
   void take_name(const std::string& pointer, const std::string& name) {
     if (is_place_name(name)) {
-      if (name == "repo" && out_.repo.empty()) fail(pointer, "{repo} has no value: add 'repo: {path: FOLDER}'");
+      if (name == "repo" && out_.repo.path.empty()) fail(pointer, "{repo} has no value: add 'repo: {path: FOLDER}'");
       return;
     }
     if (!out_.used.emplace(name, pointer).second) return;

@@ -21,6 +21,7 @@ namespace {
 constexpr const char* kInjectOption = "--inject";
 
 constexpr std::string_view kFaultPrefix = "inject:";
+constexpr std::string_view kRevisionPrefix = "rev:";
 constexpr std::string_view kVariablesPrefix = "env:";
 constexpr auto kLongestCheck = std::chrono::minutes(1);
 constexpr const char* kEngineName = "perfbench-engine";
@@ -75,8 +76,8 @@ std::map<std::string, std::string> side_variables(const std::string& text) {
 }
 
 void check_kind(const Cell& cell, const AbSide& side) {
-  const bool of_engine =
-      side.kind == SideKind::binary || side.kind == SideKind::revision || side.kind == SideKind::fault;
+  const bool of_engine = side.kind == SideKind::binary || side.kind == SideKind::fault ||
+                         (side.kind == SideKind::revision && !side.program);
   if (cell.run.program && of_engine) {
     throw InputError("[compare] " + side.asked +
                      " names a perfbench-engine, but this matrix runs another program: name env:, set: or current");
@@ -150,6 +151,9 @@ AbSide parse_side(const std::string& text, const fs::path& current_engine,
         .asked = text, .kind = SideKind::environment, .engine = {current_engine}, .variables = side_variables(text)};
   }
   if (text.starts_with(kFaultPrefix)) return faulty_side({text.substr(kFaultPrefix.size())}, current_engine);
+  if (text.starts_with(kRevisionPrefix)) {
+    return {.asked = text, .kind = SideKind::revision, .commit = commit_of(text.substr(kRevisionPrefix.size()))};
+  }
   if (const auto engine = engine_at(text); !engine.empty()) {
     return {.asked = text, .kind = SideKind::binary, .engine = {fs::absolute(engine).lexically_normal()}};
   }
@@ -170,6 +174,7 @@ std::vector<AbCell> pair_cells(const Overrides& base, const AbSide& a, const AbS
     for (auto& [combination, cell] : cells) {
       check_kind(cell, side);
       add_variables(cell, side);
+      if (side.program) cell.program_repo = side.program->path;
     }
     return cells;
   };

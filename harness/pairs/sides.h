@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,9 @@ namespace perfbench::harness {
 struct AbSide {
   std::string asked;  // "HEAD~1", "/opt/perfbench", "set:attention=flash", "current"
   SideKind kind = SideKind::current;
-  std::string commit = {};                         // for a revision, 40 digits
+  std::string commit = {};  // for a revision, 40 digits
+  // For a revision of a training program: its repository. Once the revision is built, the path is that of its tree.
+  std::optional<ProgramRepository> program = {};
   EngineProgram engine = {};                       // the engine to start; for a revision once it is built
   std::vector<std::string> set = {};               // "attention=flash", for every cell
   std::vector<std::string> engine_arguments = {};  // added after the arguments of every run (Launcher)
@@ -37,8 +40,8 @@ AbSide faulty_side(const std::vector<std::string>& faults, const std::filesystem
 std::vector<std::string> injected_faults(const std::vector<std::string>& command);
 
 // Interprets the text without building anything: "current"; "set:KEY=VALUE,..."; "inject:FAULT"; "env:NAME=VALUE,...";
-// the path of a perfbench-engine or of a folder that contains bin/perfbench-engine; otherwise a revision, which
-// `commit_of` looks up. Throws InputError.
+// the path of a perfbench-engine or of a folder that contains bin/perfbench-engine; otherwise a revision, with or
+// without "rev:" before it, which `commit_of` looks up. Throws InputError.
 AbSide parse_side(const std::string& text, const std::filesystem::path& current_engine,
                   const std::function<std::string(const std::string& revision)>& commit_of);
 

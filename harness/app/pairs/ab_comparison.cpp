@@ -113,6 +113,7 @@ class Preflight {
 std::string identity(const AbSide& side) {
   const auto digest = engine_sha256(side.engine.file);
   auto out = fmt::format("{} {}", spec::enum_name(side.kind), digest.empty() ? side.engine.file.string() : digest);
+  if (side.program) out += " commit " + side.commit;
   for (const auto& words : side.set) out += " " + words;
   if (!side.engine.libraries.empty()) out += " libraries " + side.engine.libraries.filename().string();
   for (const auto& words : side.engine_arguments) out += " " + words;

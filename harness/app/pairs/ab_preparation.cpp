@@ -9,7 +9,7 @@
 #include "harness/execute/interruption.h"
 #include "harness/execute/launcher.h"
 #include "harness/matrix/model_catalog.h"
-#include "harness/pairs/engine_build.h"
+#include "harness/pairs/commit_build.h"
 #include "harness/store/database.h"
 #include "harness/system/command_words.h"
 #include "harness/system/input_error.h"
@@ -42,8 +42,9 @@ void check_programs(const AbSide& side, const AbOptions& options) {
         fmt::format("[compare] {}: there is no executable engine {}", side.asked, side.engine.file.string()));
   }
   const auto settings = build_settings(options);
-  if (built_engine(side.commit, settings)) return;
+  if (!side.program && built_engine(side.commit, settings)) return;
   require_writable_folder("[compare] --build-cache", settings.cache);
+  if (side.program) return;
   if (find_in_path("cmake")) return;
   throw InputError(
       fmt::format("[compare] {}: its engine is built with cmake, which is not in PATH: install it", side.asked));
@@ -61,8 +62,25 @@ void check_launcher(const std::vector<AbCell>& cells) {
 
 }  // namespace
 
-GitHistory history_of(const AbOptions& options, const Installation& installation) {
-  return GitHistory(options.repository.empty() ? installation.data_dir() : options.repository);
+RevisionSource revision_source(const AbOptions& options, const Installation& installation) {
+  const ModelCatalog catalog(installation.data_dir());
+  const auto matrix = expand_matrix({.file = options.matrix.file, .overrides = {.set = options.matrix.overrides.set}},
+                                    catalog, installation.data_dir());
+  const bool runs_program = !matrix.cells.empty() && matrix.cells.front().run.program;
+  auto program = matrix.program_repo;
+  if (runs_program && !program && options.repository.empty()) {
+    throw InputError(
+        "[compare] the program of this matrix has no repository: add 'repo: {path: FOLDER}', or name one "
+        "with --repo");
+  }
+  if (runs_program && !options.repository.empty()) {
+    if (!program) program.emplace();
+    program->path = fs::absolute(options.repository).string();
+  }
+  const fs::path folder = program                      ? fs::path(program->path)
+                          : options.repository.empty() ? installation.data_dir()
+                                                       : options.repository;
+  return {.history = GitHistory(folder), .program = std::move(program)};
 }
 
 AbSide named_side(const std::string& text, const AbOptions& options, const Installation& installation) {
@@ -73,12 +91,22 @@ AbSide named_side(const std::string& text, const AbOptions& options, const Insta
     if (words.command.empty()) throw InputError("[compare] 'cmd:' needs a command");
     return {.asked = text, .kind = SideKind::command, .engine = {locate_adapter()}, .matrix = program_matrix(words)};
   }
-  return parse_side(text, installation.engine,
-                    [&](const std::string& revision) { return history_of(options, installation).commit(revision); });
+  std::optional<ProgramRepository> program;
+  auto side = parse_side(text, installation.engine, [&](const std::string& revision) {
+    const auto source = revision_source(options, installation);
+    program = source.program;
+    return source.history.commit(revision);
+  });
+  if (!program) return side;
+  side.program = std::move(program);
+  side.engine = {installation.engine};
+  return side;
 }
 
-AbSide named_revision(const std::string& commit) {
-  return {.asked = short_commit(commit), .kind = SideKind::revision, .commit = commit};
+AbSide named_revision(const std::string& commit, const RevisionSource& source, const Installation& installation) {
+  AbSide side{.asked = short_commit(commit), .kind = SideKind::revision, .commit = commit, .program = source.program};
+  if (source.program) side.engine = {installation.engine};
+  return side;
 }
 
 PairedMatrix pair_matrix(const AbSide& a, const AbSide& b, const AbOptions& options, const ModelCatalog& catalog,
@@ -116,8 +144,13 @@ void check_before_building(const AbSide& a, const AbSide& b, const AbOptions& op
 AbSide ready_side(AbSide side, const AbOptions& options, const Installation& installation,
                   const Interruption& interruption) {
   if (side.kind != SideKind::revision) return side;
-  side.engine = {
-      build_engine(history_of(options, installation), side.commit, build_settings(options, interruption.fd()))};
+  const auto settings = build_settings(options, interruption.fd());
+  if (side.program) {
+    side.program->path =
+        build_tree(GitHistory(side.program->path), side.commit, side.program->build, settings).string();
+  } else {
+    side.engine = {build_engine(revision_source(options, installation).history, side.commit, settings)};
+  }
   return side;
 }
 

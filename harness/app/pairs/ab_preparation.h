@@ -1,6 +1,7 @@
 // Prepares the comparison of two sides: checks everything that was named, and then builds engines.
 #pragma once
 
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -15,12 +16,18 @@ namespace perfbench::harness {
 class Interruption;
 class ModelCatalog;
 
-// The repository of --repo, or the one from which this perfbench was built. Throws InputError.
-GitHistory history_of(const AbOptions& options, const Installation& installation);
+// The project whose commits a revision names: perfbench, or the training program that the matrix runs.
+struct RevisionSource {
+  GitHistory history;
+  std::optional<ProgramRepository> program;  // nullopt: perfbench
+};
+// The repository is that of --repo; by default that of the matrix's program, or the one from which this perfbench was
+// built. Throws InputError.
+RevisionSource revision_source(const AbOptions& options, const Installation& installation);
 
-// The side that the text names (sides.h). A revision has its commit, and no engine yet. Throws InputError.
+// The side that the text names (sides.h). A revision has its commit, and is not built yet. Throws InputError.
 AbSide named_side(const std::string& text, const AbOptions& options, const Installation& installation);
-AbSide named_revision(const std::string& commit);
+AbSide named_revision(const std::string& commit, const RevisionSource& source, const Installation& installation);
 
 // The cells of the matrix under the settings of both sides.
 struct PairedMatrix {
@@ -37,7 +44,7 @@ PairedMatrix pair_matrix(const AbSide& a, const AbSide& b, const AbOptions& opti
 void check_before_building(const AbSide& a, const AbSide& b, const AbOptions& options,
                            const Installation& installation);
 
-// Builds the engine of a revision; other sides need no work. Throws BuildError, Cancelled.
+// Builds the engine or the tree of a revision; other sides need no work. Throws BuildError, Cancelled.
 AbSide ready_side(AbSide side, const AbOptions& options, const Installation& installation,
                   const Interruption& interruption);
 

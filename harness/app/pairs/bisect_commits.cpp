@@ -9,7 +9,7 @@
 #include "harness/app/pairs/ab_comparison.h"
 #include "harness/app/pairs/ab_preparation.h"
 #include "harness/execute/interruption.h"
-#include "harness/pairs/engine_build.h"
+#include "harness/pairs/commit_build.h"
 #include "harness/store/database.h"
 #include "harness/store/ledgers/bisection_ledger.h"
 #include "harness/system/input_error.h"
@@ -63,17 +63,17 @@ class Bisect {
         installation_(installation),
         interruption_(interruption),
         on_step_(on_step),
-        history_(history_of(request.ab, installation)) {
+        source_(revision_source(request.ab, installation)) {
     request_.ab.metrics = {request_.metric};
   }
 
   BisectOutcome run() {
     request_.ab.rule();  // throws for an invalid request before anything is built
-    const auto good = history_.commit(request_.good);
-    const auto bad = history_.commit(request_.bad);
-    commits_ = history_.first_parents(good, bad);
+    const auto good = source_.history.commit(request_.good);
+    const auto bad = source_.history.commit(request_.bad);
+    commits_ = source_.history.first_parents(good, bad);
     reports::print(stderr, "{} commits after {} up to {}\n", commits_.size(), short_commit(good), short_commit(bad));
-    check_before_building(named_revision(good), named_revision(bad), request_.ab, installation_);
+    check_before_building(named(good), named(bad), request_.ab, installation_);
     good_ = ready(good);
     const auto whole = compare_sides(*good_, ready(bad), request_.ab, AbPurpose::bisect, installation_, interruption_);
     stop_if_cancelled(whole);
@@ -105,8 +105,9 @@ class Bisect {
   }
 
   AbSide ready(const std::string& commit) const {
-    return ready_side(named_revision(commit), request_.ab, installation_, interruption_);
+    return ready_side(named(commit), request_.ab, installation_, interruption_);
   }
+  AbSide named(const std::string& commit) const { return named_revision(commit, source_, installation_); }
 
   // Cells that did not regress would only cost time.
   void narrow_to(const std::vector<CellVerdict>& cells) {
@@ -140,7 +141,7 @@ class Bisect {
   void note(const std::string& commit, BisectStep found, const std::string& comparison) {
     add_bisection_step(*db_, key_, steps_++, {commit, found.outcome, found.detail, comparison});
     found.commit = commit;
-    found.subject = history_.subject(commit);
+    found.subject = source_.history.subject(commit);
     on_step_(found);
   }
 
@@ -154,7 +155,8 @@ class Bisect {
                                            commits_.begin() + static_cast<std::ptrdiff_t>(left.last) + 1);
     finish_bisection(*db_, key_, commits);
     BisectOutcome out{.end = left.is_one() ? BisectEnd::found : BisectEnd::several, .suspects = {}};
-    for (const auto& commit : commits) out.suspects.push_back({.commit = commit, .subject = history_.subject(commit)});
+    for (const auto& commit : commits)
+      out.suspects.push_back({.commit = commit, .subject = source_.history.subject(commit)});
     return out;
   }
 
@@ -162,7 +164,7 @@ class Bisect {
   const Installation& installation_;
   Interruption& interruption_;
   const std::function<void(const BisectStep&)>& on_step_;
-  const GitHistory history_;
+  const RevisionSource source_;
   std::vector<std::string> commits_;
   std::optional<AbSide> good_;
   std::optional<Connection> db_;

@@ -162,7 +162,8 @@ void add_pair_options(CLI::App& command, CompareOptions& options) {
   auto* ab =
       command
           .add_option("--ab", options.sides,
-                      "two sides to run: a git revision, a perfbench-engine or a folder with bin/perfbench-engine, "
+                      "two sides to run: a git revision (rev:NAME if the name means something else too), a "
+                      "perfbench-engine or a folder with bin/perfbench-engine, "
                       "set:KEY=VALUE,... , inject:FAULT (to test whether it is found), current, cmd:COMMAND (any "
                       "training program), or env:NAME=VALUE,... (for a matrix with a program)")
           ->expected(2)

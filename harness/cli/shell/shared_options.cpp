@@ -58,11 +58,13 @@ void add_detection_options(CLI::App& command, std::optional<Detection>& detectio
 }
 
 void add_build_options(CLI::App& command, AbOptions& options, const std::string& group) {
-  add_path(command, "--repo", options.repository, PathIs::folder,
-           "git repository of revisions; default: the one from which this perfbench was built")
+  add_path(
+      command, "--repo", options.repository, PathIs::folder,
+      "git repository of revisions; default: that of the matrix's program, or the one from which this perfbench was "
+      "built")
       ->group(group);
   add_path(command, "--build-cache", options.build_cache, PathIs::folder,
-           "where engines of revisions are built and kept; default: ~/.cache/perfbench/builds")
+           "where revisions are built and kept; default: ~/.cache/perfbench/builds")
       ->group(group);
   command.add_option("--build-option", options.build_options, "for cmake, on both sides: -DPERFBENCH_CUDA=ON")
       ->allow_extra_args(false)

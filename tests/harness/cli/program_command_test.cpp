@@ -160,6 +160,73 @@ TEST_F(ProgramCommand, SidesThatDoNotFitAreRefused) {
   EXPECT_THAT(said({"inject:slow:span=matmul,fraction=0.5", "current", "m.yaml"}), HasSubstr("another program"));
 }
 
+// The commits of a repository whose program has to be built before it runs.
+class ProgramRevisions : public ProgramCommand {
+ protected:
+  void SetUp() override {
+    ProgramCommand::SetUp();
+    fs::create_directories(dir_ / "repo");
+    git({"init", "-q", "-b", "main"});
+    std::ofstream(dir_ / "m.yaml") << "name: revisions\nprogram:\n  command: [python3, built.py]\n"
+                                      "  repo: {path: repo, build: [[cp, train.py, built.py]]}\n"
+                                      "  reader: nanogpt\n";
+  }
+  std::string git(std::vector<std::string> arguments) const {
+    const std::vector<std::string> start{"git",           "-C", (dir_ / "repo").string(),    "-c",
+                                         "user.name=ada", "-c", "user.email=ada@example.org"};
+    arguments.insert(arguments.begin(), start.begin(), start.end());
+    const auto end = run_process({.command = arguments});
+    EXPECT_TRUE(end.succeeded()) << end.error_output;
+    return end.output;
+  }
+  void commit(const std::string& subject, double step_ms) const {
+    std::ofstream(dir_ / "repo/train.py")
+        << "import random\nfor i in range(20):\n    took = " << step_ms << " * random.gauss(1, 0.002)\n"
+        << "    print(f'iter {i}: loss 4.0000, time {took:.2f}ms, mfu 1.00%', flush=True)\n";
+    git({"add", "-A"});
+    git({"commit", "-q", "--allow-empty", "-m", subject});
+  }
+};
+
+TEST_F(ProgramRevisions, AreBuiltByTheRecipeOfTheMatrixAndCompared) {
+  commit("quick", 100);
+  commit("slow", 110);
+  const auto end = perfbench({"compare", "--ab", "rev:HEAD~1", "HEAD", "m.yaml", "--pairs", "8", "--most-foreign", "1",
+                              "--build-cache", "cache"});
+  EXPECT_EQ(end.exit_code, 1) << end.output << end.error_output;
+  EXPECT_THAT(end.output, testing::ContainsRegex("step_time_s *[|] REGRESSED"));
+  EXPECT_THAT(git({"status", "--porcelain"}), testing::IsEmpty()) << "the repository itself is not built";
+  // Both commits are subjects of their own.
+  const auto list = perfbench({"list", "runs", "--format", "json"});
+  for (const auto* revision : {"HEAD~1", "HEAD"}) {
+    EXPECT_THAT(list.output, HasSubstr(git({"rev-parse", "--short=8", revision}).substr(0, 8)));
+  }
+}
+
+TEST_F(ProgramRevisions, AreBisected) {
+  commit("one", 100);
+  commit("two", 100);
+  commit("the culprit", 110);
+  commit("four", 110);
+  const auto end = perfbench(
+      {"bisect", "HEAD~3", "HEAD", "m.yaml", "--pairs", "8", "--most-foreign", "1", "--build-cache", "cache"});
+  EXPECT_EQ(end.exit_code, 1) << end.output << end.error_output;
+  EXPECT_THAT(end.output, HasSubstr("the culprit"));
+}
+
+TEST_F(ProgramRevisions, NeedARepositoryAndABuildThatWorks) {
+  commit("one", 100);
+  std::ofstream(dir_ / "none.yaml") << "name: none\nprogram: {command: [python3, train.py]}\n";
+  const auto none = perfbench({"compare", "--ab", "HEAD", "current", "none.yaml"});
+  EXPECT_EQ(none.exit_code, 3);
+  EXPECT_THAT(none.error_output, HasSubstr("add 'repo: {path: FOLDER}'"));
+  std::ofstream(dir_ / "broken.yaml") << "name: broken\nprogram:\n  command: [python3, train.py]\n"
+                                         "  repo: {path: repo, build: [[sh, -c, 'echo no moon; exit 1']]}\n";
+  const auto broken = perfbench({"compare", "--ab", "HEAD", "current", "broken.yaml", "--build-cache", "cache"});
+  EXPECT_EQ(broken.exit_code, 4) << broken.error_output;
+  EXPECT_THAT(broken.error_output, HasSubstr("no moon"));
+}
+
 TEST_F(ProgramCommand, ALogThatSomebodyHasBecomesARunOfTheDatabase) {
   std::ofstream(dir_ / "train.log") << "iter 0: loss 4.0, time 90.00ms, mfu 1.0%\niter 1: loss 3.9, time 10.00ms, mfu "
                                        "1.0%\niter 2: loss 3.8, time 10.00ms, mfu 1.0%\niter 3: loss 3.7, time "

@@ -93,6 +93,14 @@ TEST(ProgramMatrix, RepositoryIsNoPartOfTheRun) {
   EXPECT_EQ(here.run.program->spec.workdir, "{repo}");
 }
 
+TEST(ProgramMatrix, TheRepositoryMayHaveCommandsThatBuildIt) {
+  const auto made = expand_program("name: m\nprogram: {command: [./train], repo: {path: " PERFBENCH_SOURCE_DIR
+                                   ", build: [[make, -j2], [./install]]}}\n");
+  ASSERT_TRUE(made.program_repo);
+  EXPECT_THAT(made.program_repo->build, ElementsAre(ElementsAre("make", "-j2"), ElementsAre("./install")));
+  EXPECT_FALSE(expand_program("name: m\nprogram: {command: [./train]}\n").program_repo);
+}
+
 struct Mistake {
   const char* program;
   const char* message;
@@ -107,6 +115,9 @@ TEST(ProgramMatrix, NamesEachMistakeAtItsPlace) {
       {"{command: [a, '{']}", "m.yaml:2:24 '{' has a single brace"},
       {"{command: [a, '{repo}']}", "m.yaml:2:24 {repo} has no value: add 'repo"},
       {"{command: []}", "m.yaml:2:11 the command is empty"},
+      {"{command: [a], repo: {path: ., build: make}}", "m.yaml:2:41 found \"make\" where a list of commands is needed"},
+      {"{command: [a], repo: {path: ., build: [[]]}}", "m.yaml:2:41 found [[]] where a list of commands is needed"},
+      {"{command: [a], repo: {path: ., keep: [x]}}", "m.yaml:2:25 found"},
       {"{comand: [a]}", "m.yaml:2:11 unknown key 'comand' (did you mean 'command'?)"},
       {"{command: a}", "m.yaml:2:11"},
       {"{command: [a], reader: nanogtp}", "m.yaml:2:25 "},

@@ -5,7 +5,7 @@
 
 #include "harness/matrix/model_catalog.h"
 #include "harness/matrix/yaml_document.h"
-#include "harness/pairs/engine_build.h"
+#include "harness/pairs/commit_build.h"
 #include "harness/pairs/git_history.h"
 #include "harness/pairs/sides.h"
 #include "harness/system/input_error.h"
@@ -129,6 +129,34 @@ TEST_F(Revisions, ABuildThatFailsSaysWhyWithTheEndOfItsLog) {
   EXPECT_THAT(error, HasSubstr(".log"));
 }
 
+TEST_F(Revisions, TheTreeOfAProgramIsBuiltOnceWhereItStays) {
+  const auto commit = repository_.commit("one", "1.5");
+  const GitHistory history(repository_.path());
+  const BuildSettings settings{.cache = scratch_ / "cache"};
+  const BuildCommands commands{{"cp", "engine.sh", "made"}, {"sh", "-c", "pwd >> where"}};
+  const auto tree = build_tree(history, commit, commands, settings);
+  EXPECT_THAT(read_text(tree / "made"), HasSubstr("PERFBENCH_FAKE_SPEED=1.5"));
+  EXPECT_EQ(GitHistory(tree).commit("HEAD"), commit);
+  EXPECT_EQ(build_tree(history, commit, commands, settings), tree);
+  EXPECT_EQ(read_text(tree / "where"), tree.string() + "\n") << "built once, and not moved afterwards";
+  EXPECT_NE(build_tree(history, commit, {{"cp", "engine.sh", "made"}}, settings), tree) << "another recipe";
+  fs::remove(tree.parent_path() / (tree.stem().string() + ".built"));  // as if the build had been killed
+  EXPECT_EQ(build_tree(history, commit, commands, settings), tree);
+  EXPECT_EQ(read_text(tree / "where"), tree.string() + "\n") << "begins again with a fresh tree";
+}
+
+TEST_F(Revisions, ATreeThatCannotBeBuiltSaysWhichCommandFailed) {
+  const auto commit = repository_.commit("one", "1");
+  const GitHistory history(repository_.path());
+  const auto error = error_of([&] {
+    build_tree(history, commit, {{"true"}, {"sh", "-c", "echo no moon; exit 3"}}, {.cache = scratch_ / "cache"});
+  });
+  EXPECT_THAT(error, HasSubstr("sh -c failed"));
+  EXPECT_THAT(error, HasSubstr("no moon"));
+  EXPECT_THAT(error_of([&] { build_tree(history, commit, {{"no-such-maker"}}, {.cache = scratch_ / "cache"}); }),
+              HasSubstr("no-such-maker"));
+}
+
 TEST_F(Revisions, ASideIsCurrentSettingsABinaryOrARevision) {
   const auto parse = [](const std::string& text) {
     return parse_side(text, "/current", [](const std::string& revision) { return "commit of " + revision; });
@@ -136,6 +164,7 @@ TEST_F(Revisions, ASideIsCurrentSettingsABinaryOrARevision) {
   EXPECT_EQ(parse("current").engine.file, "/current");
   EXPECT_THAT(parse("set:remat=full,attention=flash").set, ElementsAre("remat=full", "attention=flash"));
   EXPECT_EQ(parse("HEAD~1").commit, "commit of HEAD~1");
+  EXPECT_EQ(parse("rev:current").commit, "commit of current") << "a branch of that name";
   fs::create_directories(scratch_ / "installed/bin");
   write_text(scratch_ / "installed/bin/perfbench-engine", "#!/bin/sh\n");
   EXPECT_THAT(error_of([&] { parse((scratch_ / "installed").string()); }), HasSubstr("has no bin/perfbench-engine"))

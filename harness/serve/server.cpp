@@ -139,7 +139,7 @@ class PageMaker {
  private:
   const Installation& installation_;
   Reader reader_;
-  MemoryCounts counts_;
+  reports::MemoryCounts counts_;
   reports::Site site_;
 };
 

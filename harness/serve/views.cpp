@@ -3,14 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <functional>
-#include <memory>
+#include <utility>
 
 #include "harness/app/execution.h"
-#include "harness/app/night/history.h"
 #include "harness/app/pairs/stored_ab_report.h"
 #include "harness/app/runs/run_name.h"
-#include "harness/app/runs/run_view.h"
 #include "harness/app/runs/stored_tables.h"
 #include "harness/app/runs/traced_run.h"
 #include "harness/judge/alert_rules.h"
@@ -20,13 +17,8 @@
 #include "harness/store/stored_row.h"
 #include "harness/system/input_error.h"
 #include "reports/content/ab_report.h"
-#include "reports/content/alert_document.h"
-#include "reports/content/history_document.h"
 #include "reports/content/list_document.h"
-#include "reports/content/report_document.h"
-#include "reports/content/run_document.h"
-#include "reports/content/trace_difference_document.h"
-#include "reports/content/trace_document.h"
+#include "reports/views/store_views.h"
 
 namespace perfbench::harness {
 namespace {
@@ -42,7 +34,7 @@ struct Asked {
   const Connection& db;
   const ViewRequest& request;
   const Installation& installation;
-  MemoryCounts& counts;
+  reports::MemoryCounts& counts;
   std::string rest;  // the part of the path after the view's name and a slash
 
   std::string parameter(const std::string& name, const std::string& otherwise) const {
@@ -73,9 +65,8 @@ NamedRun run_of_address(const Asked& asked, const std::string& name, const std::
   return find_run(asked.db, prefix + name + (subject.empty() ? "" : "@" + subject), "serve");
 }
 
-RunView view_of(const Asked& asked, const std::string& name, const std::string& subject) {
-  return view_run(asked.db, run_of_address(asked, name, subject), runs_folder({}, asked.db.path()), Fields::not_default,
-                  asked.installation);
+reports::RunQuery run_query(const Asked& asked) {
+  return {.runs = runs_folder({}, asked.db.path())};
 }
 
 Document overview(const Asked& asked) {
@@ -90,7 +81,7 @@ Document overview(const Asked& asked) {
                              .tone = alerts.empty() ? reports::Tone::good
                                      : open > 0     ? reports::Tone::bad
                                                     : reports::Tone::doubtful});
-  if (!alerts.empty()) append(out, reports::alerts_document(group_by_range(alerts)));
+  if (!alerts.empty()) append(out, reports::alerts_view(alerts));
   if (!has_any_attempt(asked.db)) {
     out.add(reports::Note{"The database has no run yet; a sweep that writes to it will appear here."});
     return out;
@@ -130,7 +121,7 @@ Document report(const Asked& asked) {
     if (none) return out;
     out.add(reports::Heading{.level = 2, .text = "Its runs"});
   }
-  append(out, reports::report_document(stored_tables(asked.db, query, asked.installation), *known));
+  append(out, reports::report_view(asked.db, query, *known, asked.installation));
   return out;
 }
 
@@ -145,11 +136,8 @@ Document runs(const Asked& asked) {
 }
 
 Document run(const Asked& asked) {
-  auto view = view_of(asked, asked.rest, asked.parameter("subject", ""));
-  view.steps = steps_of(asked.db, view.named);
-  view.baseline = against_baseline(asked.db, view);
-  if (!view.named.attempts.front().run->program) view.memory = asked.counts.of(view.named);
-  return reports::run_document(view);
+  return reports::run_view(asked.db, run_of_address(asked, asked.rest, asked.parameter("subject", "")),
+                           run_query(asked), asked.installation, asked.counts);
 }
 
 std::vector<RankTrace> traces(const Asked& asked, const NamedRun& named) {
@@ -164,46 +152,39 @@ Document trace(const Asked& asked) {
   Document out{.lasting = true};
   if (against.empty()) {
     out.add(reports::Heading{.level = 1, .text = "Traced steps of " + named.text()});
-    append(out, reports::trace_document(traces(asked, named)));
+    append(out, reports::trace_view(traces(asked, named)));
     return out;
   }
   const auto before = run_of_address(asked, against, asked.parameter("against_subject", ""));
-  const auto found = hold_traces_side_by_side(traces(asked, before), traces(asked, named));
   out.add(reports::Heading{.level = 1, .text = "B, " + named.text() + ", against A, " + before.text()});
-  append(out, reports::trace_difference_document(found.parts, found.operations));
+  append(out, reports::trace_difference_view(traces(asked, before), traces(asked, named)));
   return out;
 }
 
 Document diff(const Asked& asked) {
   const auto side = [&](const std::string& name) {
-    return view_of(asked, asked.parameter(name, ""), asked.parameter(name + "_subject", ""));
+    return run_of_address(asked, asked.parameter(name, ""), asked.parameter(name + "_subject", ""));
   };
-  return reports::difference_document(hold_side_by_side(side("left"), side("right")));
+  auto left = side("left");
+  return reports::difference_view(asked.db, std::move(left), side("right"), run_query(asked), asked.installation);
 }
 
 Document history(const Asked& asked) {
   HistoryQuery query{.series = asked.parameter("series", "*"), .metric = asked.parameter("metric", "step_time_s")};
-  const auto result = std::make_shared<const HistoryResult>(
-      look_at_history(asked.db, query, known_shifts(load_alerts(asked.db, AlertScope::all))));
-  if (!result->series.empty()) return reports::history_document(result);
-  Document out;
-  out.add(reports::Heading{.level = 1, .text = "History of " + query.metric});
-  out.add(reports::Note{
-      "This database has no nights; `perfbench nightly` makes them, and a sweep by hand does not count as one."});
-  return out;
+  return reports::history_view(asked.db, query).document;
 }
 
 Document alerts(const Asked& asked) {
   if (!asked.rest.empty()) {
     const auto alert = find_alert(asked.db, asked.rest);
-    auto out = reports::alert_document(alert);
+    auto out = reports::alert_view(alert);
     for (const auto next : next_states(alert.state())) out.actions.emplace_back(spec::enum_name(next));
     return out;
   }
   const auto scope = asked.parameter("state", "live") == "all" ? AlertScope::all : AlertScope::live;
   Document out;
   out.add(reports::Heading{.level = 1, .text = "Alerts"});
-  append(out, reports::alerts_document(group_by_range(load_alerts(asked.db, scope))));
+  append(out, reports::alerts_view(load_alerts(asked.db, scope)));
   return out;
 }
 
@@ -225,15 +206,8 @@ const reports::Site& site() {
   return kSite;
 }
 
-const CountedMemory& MemoryCounts::of(const NamedRun& named) {
-  if (counts_.size() == kMost) counts_.clear();
-  const auto [found, is_new] = counts_.try_emplace(named.run_id);
-  if (is_new) found->second = memory_of(*named.attempts.front().run, engine_);
-  return found->second;
-}
-
 std::optional<Document> view(const Connection& db, const ViewRequest& request, const Installation& installation,
-                             MemoryCounts& counts) {
+                             reports::MemoryCounts& counts) {
   for (const auto& place : kPlaces) {
     const std::string beginning = std::string(place.path) + "/";
     const bool has_rest = place.has_rest && request.path.starts_with(beginning);

@@ -90,7 +90,7 @@ struct Report {
   spec::FlopDefinition definition = spec::FlopDefinition::causal;
   std::string baseline;  // its name; empty: not compared
   std::vector<ReportRow> rows;
-  std::string left_out;  // attempts that are in no row, and how to see them; empty: none
+  std::string left_out;  // attempts that are in no row and how to see them, and cells of the baseline; empty: none
 };
 
 }  // namespace perfbench::reports

@@ -2,12 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
-#include "harness/app/runs/against.h"
 #include "harness/matrix/match.h"
 #include "harness/store/queries/known_sessions.h"
-#include "harness/store/queries/query.h"
 #include "harness/system/input_error.h"
 #include "harness/system/utc.h"
 #include "workloads/spec/spec_error.h"
@@ -90,21 +89,44 @@ std::vector<Selection> selections_of(const Connection& db, const TableQuery& que
                                fmt::join(names, ", ")));
 }
 
-StoredTable table_of(const Connection& db, const ChosenAttempts& chosen, const TableQuery& query,
-                     const Installation& installation) {
+bool is_whole(const Connection& db, const Selection& selected, const std::vector<CellRuns>& cells) {
+  if (!selected.subject.empty()) return false;
+  if (selected.kind != SelectionKind::latest_sweep && selected.kind != SelectionKind::sweep) return false;
+  return !is_of_a_part(db, cells.front().attempts.front().sweep_id);
+}
+
+// Names the cells that have a comparison and no row in the table.
+std::string vanished_text(const ComparedCells& compared) {
+  std::vector<std::string> vanished;  // each once, however many machines the baseline has it from
+  for (const auto& comparison : compared.comparisons) {
+    const bool known = std::find(vanished.begin(), vanished.end(), comparison.label) != vanished.end();
+    if (comparison.decision.reason == VerdictReason::vanished && !known) vanished.push_back(comparison.label);
+  }
+  if (vanished.empty()) return "";
+  return fmt::format("{} has {} that this sweep lacks: {}", compared.request.baseline,
+                     vanished.size() == 1 ? "a cell" : fmt::format("{} cells", vanished.size()),
+                     fmt::join(vanished, ", "));
+}
+
+StoredTable table_of(const Connection& db, const ChosenAttempts& chosen, const Selection& selected,
+                     const TableQuery& query, const Installation& installation) {
   auto cells = group_by_subject(chosen.attempts);
-  if (!query.baseline.empty()) cells = split_by_machine(cells);
   StoredTable out{.title = cells.front().matrix.empty() ? "runs" : cells.front().matrix,
                   .definition = query.definition,
                   .baseline = query.baseline,
-                  .hardware = hardware_of(cells, installation),
                   .left_out = left_out_text(chosen.faulty)};
-  out.cells = std::move(cells);
-  if (query.baseline.empty()) return out;
-  AgainstRequest against{.baseline = query.baseline, .definition = query.definition, .now_utc = utc_now()};
-  against.sessions = load_known_sessions(db, out.cells, against.metrics);
-  const PublishedCatalog published(installation.data_dir());
-  auto compared = compare_against(db, published, out.cells, out.hardware, against);
+  if (query.baseline.empty()) {
+    out.hardware = hardware_of(cells, installation);
+    out.cells = std::move(cells);
+    return out;
+  }
+  auto compared =
+      compare_cells(db, cells, selected, {.baseline = query.baseline, .definition = query.definition}, installation);
+  if (const auto vanished = vanished_text(compared); !vanished.empty()) {
+    out.left_out += (out.left_out.empty() ? "" : "; ") + vanished;
+  }
+  out.cells = std::move(compared.cells);
+  out.hardware = std::move(compared.hardware);
   out.comparisons = std::move(compared.comparisons);
   out.published = std::move(compared.published);
   return out;
@@ -112,13 +134,27 @@ StoredTable table_of(const Connection& db, const ChosenAttempts& chosen, const T
 
 }  // namespace
 
+ComparedCells compare_cells(const Connection& db, const std::vector<CellRuns>& cells, const Selection& selected,
+                            AgainstRequest request, const Installation& installation) {
+  ComparedCells out{.request = std::move(request), .cells = split_by_machine(cells)};
+  out.hardware = hardware_of(out.cells, installation);
+  out.request.now_utc = utc_now();
+  out.request.sessions = load_known_sessions(db, out.cells, out.request.metrics);
+  out.request.absent = is_whole(db, selected, out.cells) ? AbsentCells::reported : AbsentCells::passed_over;
+  const PublishedCatalog published(installation.data_dir());
+  auto compared = compare_against(db, published, out.cells, out.hardware, out.request);
+  out.comparisons = std::move(compared.comparisons);
+  out.published = std::move(compared.published);
+  return out;
+}
+
 std::vector<StoredTable> stored_tables(const Connection& db, const TableQuery& query,
                                        const Installation& installation) {
   std::vector<StoredTable> out;
   std::string left_out;
   for (const auto& selection : selections_of(db, query)) {
     const auto chosen = choose_attempts(db, selection);
-    if (!chosen.attempts.empty()) out.push_back(table_of(db, chosen, query, installation));
+    if (!chosen.attempts.empty()) out.push_back(table_of(db, chosen, selection, query, installation));
     left_out = left_out_text(chosen.faulty);
   }
   if (out.empty()) no_cells(db, query.matrices.empty() ? query.selection : query.matrices.front(), left_out);

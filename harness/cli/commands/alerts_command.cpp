@@ -16,6 +16,7 @@
 #include "reports/content/alert_document.h"
 #include "reports/content/checks.h"
 #include "reports/render/format/print.h"
+#include "reports/views/store_views.h"
 
 namespace perfbench::harness {
 
@@ -82,7 +83,7 @@ void add_alert_output(CLI::App& command, OutputOptions& output) {
 ExitCode list(const AlertListOptions& options) {
   const auto db = open_database(options.db, {.mode = OpenMode::read_only});
   const auto alerts = load_alerts(db, options.state);
-  publish_alerts(alerts, reports::alerts_document(group_by_range(alerts)), options.output);
+  publish_alerts(alerts, reports::alerts_view(alerts), options.output);
   const bool bad = std::any_of(alerts.begin(), alerts.end(), [](const Alert& alert) {
     return alert.state() == AlertState::open && is_bad(alert.finding.kind);
   });
@@ -91,7 +92,7 @@ ExitCode list(const AlertListOptions& options) {
 
 void show_alert(const std::filesystem::path& path, const std::string& id, const OutputOptions& output) {
   const auto alert = find_alert(open_database(path, {.mode = OpenMode::read_only}), id);
-  publish_alerts({alert}, reports::alert_document(alert), output);
+  publish_alerts({alert}, reports::alert_view(alert), output);
 }
 
 void change(const ChangeOptions& options) {

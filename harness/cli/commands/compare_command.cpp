@@ -9,7 +9,6 @@
 #include "harness/app/execution.h"
 #include "harness/app/pairs/ab_comparison.h"
 #include "harness/app/pairs/ab_preparation.h"
-#include "harness/app/runs/against.h"
 #include "harness/app/runs/baseline_judgement.h"
 #include "harness/app/runs/stored_tables.h"
 #include "harness/app/sweep/checks.h"
@@ -24,13 +23,11 @@
 #include "harness/store/database.h"
 #include "harness/store/ledgers/baseline_ledger.h"
 #include "harness/store/ledgers/judgement_ledger.h"
-#include "harness/store/queries/known_sessions.h"
 #include "harness/store/queries/query.h"
 #include "harness/system/input_error.h"
-#include "harness/system/utc.h"
 #include "reports/content/ab_report.h"
-#include "reports/content/comparison_text.h"
 #include "reports/render/format/print.h"
+#include "reports/views/store_views.h"
 
 namespace perfbench::harness {
 
@@ -92,23 +89,15 @@ ExitCode compare_pairs(CompareOptions& options, const CommandContext& context) {
   return exit_code_of(overall(verdicts_of(report.cells)));
 }
 
-// Whether the selection is a sweep of all cells of its matrix: cells that --only left out have not vanished.
-bool is_whole(const Connection& db, const std::string& selection, const std::vector<CellRuns>& cells) {
-  const auto selected = parse_selection(selection);
-  if (!selected.subject.empty()) return false;
-  if (selected.kind != SelectionKind::latest_sweep && selected.kind != SelectionKind::sweep) return false;
-  return !is_of_a_part(db, cells.front().attempts.front().sweep_id);
-}
-
 // A comparison is still possible with a database that cannot be written.
-void record_judgement(const CompareOptions& options, const Connection& db, const std::vector<CellRuns>& cells,
-                      const std::vector<CellComparison>& found, const std::optional<Baseline>& entry) {
+void record_judgement(const CompareOptions& options, const Connection& db, const ComparedCells& compared,
+                      const std::optional<Baseline>& entry) {
   BaselineJudgement about{
       .judgement_id = new_sweep_id(), .selection = options.selection, .entry = entry, .baseline = {}};
   if (entry) about.baseline = group_by_subject(load_attempts(db, entry->attempt_keys));
   try {
     auto writer = open_database(options.db);
-    add_judgement(writer, judgement_of(about, cells, found, options.request));
+    add_judgement(writer, judgement_of(about, compared.cells, compared.comparisons, compared.request));
     reports::print(stderr, "note: the basis of this verdict: perfbench show verdict:{}\n", about.judgement_id);
   } catch (const std::runtime_error& e) {
     reports::print(stderr, "note: the basis of this verdict is not recorded: {}\n", e.what());
@@ -123,19 +112,14 @@ ExitCode compare(CompareOptions& options, const CommandContext& context) {
   const auto db = open_database(options.db, {.mode = OpenMode::read_only});
   const auto stored = stored_cells(db, options.selection);
   if (!stored.left_out.empty()) reports::print(stderr, "note: {}\n", stored.left_out);
-  const auto cells = split_by_machine(stored.cells);
-  options.request.now_utc = utc_now();
   auto& metrics = options.request.metrics;
   if (metrics == std::vector<std::string>{"gate"}) metrics.assign(kGateMetrics.begin(), kGateMetrics.end());
-  options.request.sessions = load_known_sessions(db, cells, metrics);
-  options.request.absent = is_whole(db, options.selection, cells) ? AbsentCells::reported : AbsentCells::passed_over;
-  const auto found =
-      compare_against(db, PublishedCatalog(context.data_dir()), cells, hardware_of(cells, context), options.request)
-          .comparisons;
+  const auto compared = compare_cells(db, stored.cells, parse_selection(options.selection), options.request, context);
+  const auto& found = compared.comparisons;
   const auto& baseline = options.request.baseline;
-  print_document(reports::comparison_document(found, baseline), options.format, options.layout);
-  const auto entry = find_baseline(db, baseline, options.request.now_utc);
-  record_judgement(options, db, cells, found, entry);
+  print_document(reports::comparison_view(compared, baseline), options.format, options.layout);
+  const auto entry = find_baseline(db, baseline, compared.request.now_utc);
+  record_judgement(options, db, compared, entry);
   if (entry) {
     const auto refresh = refresh_after_improvement(found, *entry, options.selection);
     // Not part of the output for programs, because it is for people.

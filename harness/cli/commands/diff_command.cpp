@@ -1,14 +1,15 @@
 // perfbench diff: two runs side by side.
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <utility>
 
 #include "harness/app/execution.h"
-#include "harness/app/runs/run_view.h"
+#include "harness/app/runs/run_name.h"
 #include "harness/cli/commands/commands.h"
 #include "harness/cli/shell/listed_values.h"
 #include "harness/cli/shell/shared_options.h"
 #include "harness/store/database.h"
-#include "reports/content/run_document.h"
+#include "reports/views/run_views.h"
 
 namespace perfbench::harness {
 namespace {
@@ -23,11 +24,11 @@ struct DiffOptions {
 
 ExitCode diff(const DiffOptions& options, const CommandContext& context) {
   const auto db = open_database(options.db, {.mode = OpenMode::read_only});
-  const auto view = [&](const std::string& name) {
-    return view_run(db, find_run(db, name, "diff"), runs_folder({}, options.db), Fields::not_default, context);
-  };
-  const auto difference = hold_side_by_side(view(options.left), view(options.right));
-  print_document(reports::difference_document(difference), options.format, options.layout);
+  auto left = find_run(db, options.left, "diff");
+  auto right = find_run(db, options.right, "diff");
+  const auto document =
+      reports::difference_view(db, std::move(left), std::move(right), {.runs = runs_folder({}, options.db)}, context);
+  print_document(document, options.format, options.layout);
   return tell_left_out(db, ExitCode::fine);
 }
 

@@ -10,10 +10,9 @@
 #include "harness/cli/shell/shared_options.h"
 #include "harness/cli/shell/value_checks.h"
 #include "harness/store/database.h"
-#include "harness/store/ledgers/alert_ledger.h"
 #include "harness/system/input_error.h"
-#include "reports/content/history_document.h"
 #include "reports/render/format/print.h"
+#include "reports/views/store_views.h"
 
 namespace perfbench::harness {
 namespace {
@@ -30,9 +29,8 @@ struct HistoryOptions {
 
 ExitCode history(const HistoryOptions& options) {
   const auto db = open_database(options.db, {.mode = OpenMode::read_only});
-  const auto shown = std::make_shared<const HistoryResult>(
-      look_at_history(db, options.query, known_shifts(load_alerts(db, AlertScope::all)), options.budget));
-  const auto& result = *shown;
+  const auto view = reports::history_view(db, options.query, options.budget);
+  const auto& result = *view.result;
   if (result.series.empty()) {
     tell_left_out(db, ExitCode::usage);
     throw InputError("[history] " + db.path().string() + " has no finished run with " + options.query.metric +
@@ -40,7 +38,7 @@ ExitCode history(const HistoryOptions& options) {
                      "' (MATRIX/CELL); `perfbench nightly` makes nights, and a sweep by hand does not count as one");
   }
   for (const auto& night : result.future) reports::print(stderr, "note: {}\n", future_night_text(night));
-  print_document(reports::history_document(shown), options.format, options.layout);
+  print_document(view.document, options.format, options.layout);
   const bool known = std::any_of(result.series.begin(), result.series.end(),
                                  [](const ScreenedSeries& series) { return series.known.has_value(); });
   const auto screened = result.findings().empty() && !known ? ExitCode::fine : ExitCode::inconclusive;

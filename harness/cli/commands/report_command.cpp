@@ -10,8 +10,8 @@
 #include "harness/cli/shell/value_checks.h"
 #include "harness/store/database.h"
 #include "harness/store/queries/query.h"
-#include "reports/content/report_document.h"
 #include "reports/render/format/print.h"
+#include "reports/views/store_views.h"
 
 namespace perfbench::harness {
 namespace {
@@ -86,8 +86,7 @@ void add_report(CLI::App& app, CommandContext& context) {
       "Exit codes: 0 success; 3 wrong input, or success without a row that cannot be read, which is named.");
   command->callback([options, &context] {
     const auto db = open_database(options->db, {.mode = OpenMode::read_only});
-    print_document(reports::report_document(stored_tables(db, options->query, context), options->style),
-                   options->format, options->layout);
+    print_document(reports::report_view(db, options->query, options->style, context), options->format, options->layout);
     if (options->query.matrices.empty() &&
         parse_selection(options->query.selection).kind == SelectionKind::latest_sweep) {
       tell_other_matrices(db);

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "harness/app/execution.h"
-#include "harness/app/runs/run_view.h"
+#include "harness/app/runs/run_name.h"
 #include "harness/cli/commands/commands.h"
 #include "harness/cli/shell/listed_values.h"
 #include "harness/cli/shell/options.h"
@@ -18,7 +18,7 @@
 #include "harness/store/ledgers/judgement_ledger.h"
 #include "harness/system/input_error.h"
 #include "reports/content/judgement_document.h"
-#include "reports/content/run_document.h"
+#include "reports/views/run_views.h"
 #include "workloads/spec/suggest.h"
 
 namespace perfbench::harness {
@@ -90,13 +90,11 @@ ExitCode show_run(const ShowOptions& options, const CommandContext& context) {
   if (options.run.starts_with(kVerdict)) return show_verdict(options, db);
   if (!options.cell.empty()) throw InputError("[show] --cell needs a verdict: show verdict:ID --cell LABEL");
   if (options.run.starts_with(kAlert)) return show_decisions_of_alert(options, db);
-  auto view = view_run(db, find_run(db, options.run, "show"), runs_folder(options.runs, options.db),
-                       options.full ? Fields::all : Fields::not_default, context);
-  view.steps = steps_of(db, view.named);
-  view.baseline = against_baseline(db, view);
-  const auto& run = *view.named.attempts.front().run;
-  if (!run.program) view.memory = memory_of(run, {context.engine});
-  print_document(reports::run_document(view), options.format, options.layout);
+  const reports::RunQuery query{.runs = runs_folder(options.runs, options.db),
+                                .fields = options.full ? Fields::all : Fields::not_default};
+  reports::MemoryCounts memory({context.engine});
+  print_document(reports::run_view(db, find_run(db, options.run, "show"), query, context, memory), options.format,
+                 options.layout);
   return tell_left_out(db, ExitCode::fine);
 }
 

@@ -4,8 +4,8 @@
 
 #include "harness/app/runs/stored_tables.h"
 #include "harness/cli/shell/shared_options.h"
-#include "reports/content/report_document.h"
 #include "reports/render/format/print.h"
+#include "reports/views/store_views.h"
 
 namespace perfbench::harness {
 namespace {
@@ -31,7 +31,8 @@ void print_end(const SweepSummary& summary, const SweepRequest& request) {
 // Shows everything that was stored, even if something could not be stored: print_end reports that.
 void print_table(const SweepSummary& summary, SweepStore& store, const CommandContext& context) {
   try {
-    const auto document = reports::report_document(stored_tables(store.db(), {.selection = summary.sweep_id}, context));
+    const auto document =
+        reports::report_view(store.db(), {.selection = summary.sweep_id}, reports::TableStyle::table, context);
     reports::print("\n");
     print_document(
         document, reports::is_terminal(stdout) ? reports::DocumentFormat::text : reports::DocumentFormat::markdown, {});

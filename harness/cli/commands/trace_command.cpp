@@ -14,9 +14,8 @@
 #include "harness/store/archive/nsight_export.h"
 #include "harness/system/input_error.h"
 #include "harness/trace/chrome_export.h"
-#include "reports/content/trace_difference_document.h"
-#include "reports/content/trace_document.h"
 #include "reports/render/format/print.h"
+#include "reports/views/run_views.h"
 
 namespace perfbench::harness {
 
@@ -53,9 +52,7 @@ fs::path traced_folder(const std::string& named, const RunPlaces& places) {
 }
 
 reports::Document difference(const TraceOptions& options, const std::vector<RankTrace>& traces) {
-  const auto before = traces_of(traced_folder(options.against, options.places));
-  const auto found = hold_traces_side_by_side(before, traces);
-  return reports::trace_difference_document(found.parts, found.operations);
+  return reports::trace_difference_view(traces_of(traced_folder(options.against, options.places)), traces);
 }
 
 ExitCode trace(const TraceOptions& options) {
@@ -67,7 +64,7 @@ ExitCode trace(const TraceOptions& options) {
   const auto folder = traced_folder(options.run, options.places);
   const auto traces = traces_of(folder);
   const auto document = [&] {
-    return options.against.empty() ? reports::trace_document(traces) : difference(options, traces);
+    return options.against.empty() ? reports::trace_view(traces) : difference(options, traces);
   };
   const auto& output = options.layout.output;
   if (format) {

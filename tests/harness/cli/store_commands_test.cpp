@@ -254,6 +254,10 @@ TEST_F(StoreCommands, CellsThatOnlyExcludedHaveNotVanished) {
   for (const auto& [sweep, vanished] : {std::pair{"s2", true}, {"s3", false}}) {
     const auto found = run({"compare", "--db", "q.db", "--baseline", "s1", "--sweep", sweep});
     EXPECT_EQ(found.output.find("vanished") != std::string::npos, vanished) << sweep << found.output;
+    const auto report = run({"report", "--db", "q.db", "--baseline", "s1", "--sweep", sweep});
+    EXPECT_EQ(report.exit_code, 0);
+    EXPECT_EQ(report.output.find("s1 has a cell that this sweep lacks: ") != std::string::npos, vanished)
+        << sweep << report.output;
   }
 }
 

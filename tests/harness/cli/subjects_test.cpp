@@ -265,7 +265,7 @@ TEST_F(Subjects, TheViewOfRunsDistinguishesThem) {
 
 TEST_F(Subjects, PagesShowTheSameRows) {
   const auto db = open_database(store_->db(), {.mode = OpenMode::read_only});
-  MemoryCounts counts({"/nonexistent/engine"});
+  reports::MemoryCounts counts({"/nonexistent/engine"});
   const auto page = [&](const ViewRequest& request) {
     const auto document = view(db, request, Installation{.engine = "/nonexistent/engine"}, counts);
     EXPECT_TRUE(document.has_value()) << request.path;
@@ -283,6 +283,38 @@ TEST_F(Subjects, PagesShowTheSameRows) {
   page({.path = "/history"});
   const auto id = store_->run_id().substr(0, 12);
   page({.path = "/diff", .parameters = {{"left", id + "/1"}, {"right", id}}});
+}
+
+TEST_F(Subjects, AServerShowsTheDocumentsThatCommandsPrint) {
+  const auto db = open_database(store_->db(), {.mode = OpenMode::read_only});
+  const Installation installation{.engine = "/nonexistent/engine"};
+  reports::MemoryCounts counts({installation.engine});
+  const auto page = [&](const ViewRequest& request, reports::DocumentFormat format) {
+    const auto document = view(db, request, installation, counts);
+    return document ? reports::render(*document, format) : "there is no such page";
+  };
+  const auto id = store_->run_id().substr(0, 12);
+  const auto sweep = store_->clean()[1].sweep_id;
+  struct Case {
+    std::vector<std::string> command;
+    ViewRequest request;
+  };
+  for (const auto& [command, request] :
+       {Case{{"report", "--sweep", sweep}, {.path = "/report", .parameters = {{"sweep", sweep}}}},
+        Case{{"show", id}, {.path = "/run/" + id}},
+        Case{{"diff", id + "/1", id}, {.path = "/diff", .parameters = {{"left", id + "/1"}, {"right", id}}}},
+        Case{{"history"}, {.path = "/history"}}}) {
+    for (const auto format : {reports::DocumentFormat::csv, reports::DocumentFormat::json}) {
+      auto arguments = command;
+      arguments.insert(arguments.end(), {"--format", std::string(spec::enum_name(format))});
+      const auto printed = run(arguments);
+      EXPECT_NE(printed.output, "") << printed.error_output;
+      EXPECT_EQ(printed.output, page(request, format)) << request.path;
+    }
+  }
+  // The page of alerts has a heading before them.
+  EXPECT_THAT(page({.path = "/alerts"}, reports::DocumentFormat::markdown),
+              testing::EndsWith(run({"alerts", "list", "--format", "markdown"}).output));
 }
 
 }  // namespace

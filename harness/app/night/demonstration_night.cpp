@@ -77,7 +77,7 @@ fs::path write_night(const RunEvidence& base, const fs::path& runs, const Simula
   const auto started = base.attempt.started_utc;
   attempt.attempt = made.attempt;
   attempt.started_utc = on_day(started, std::chrono::sys_days(day_of(started)) - std::chrono::days(days));
-  attempt.sweep_id = how.sweep_prefix + attempt.started_utc.substr(0, 10);
+  attempt.sweep_id = how.sweep_prefix + date_of(attempt.started_utc);
   attempt.sweep_kind = SweepKind::simulated;
   attempt.perfbench_version = "simulated";
   write(made.path / kAttemptFile, to_json_line(attempt));
@@ -108,40 +108,14 @@ namespace {
 
 constexpr const char* kClock = "work_clock";  // engine/faults/faults.h
 
-// Nothing that runs beside it affects its times.
-NightOptions unspoiled(NightOptions options) {
-  options.ab.spoil = {.most_probe_spread = 1e9, .most_probe_shift = 1e9, .most_steal = 1e9, .most_foreign = 1e9};
-  return options;
-}
-
 PlannedWork only(const PlannedWork& work, const std::function<bool(const Cell&)>& wanted) {
   PlannedWork out{.plans = work.plans};
   std::copy_if(work.cells.begin(), work.cells.end(), std::back_inserter(out.cells), wanted);
   return out;
 }
 
-}  // namespace
-
-DemonstrationNight::DemonstrationNight(NightOptions options, std::string fault, const Installation& installation,
-                                       Interruption& interruption)
-    : Night(unspoiled(std::move(options)), installation, interruption), fault_(std::move(fault)) {
-  faulty_side({fault_}, installation.engine);
-}
-
-AbSide DemonstrationNight::ordinary_engine() const {
-  return faulty_side({kClock}, installation().engine);
-}
-
-AbSide DemonstrationNight::tonight(const std::string& cell) const {
-  return planted_cell_ == cell ? faulty_side({kClock, fault_}, installation().engine) : ordinary_engine();
-}
-
-bool DemonstrationNight::can_measure(const Cell& cell) const {
-  return cell.run.device == spec::Device::cpu;
-}
-
-// Also the other way round: simulated times among measured ones.
-void DemonstrationNight::check_database(Connection& db) const {
+// Simulated times among measured ones would be compared as nights.
+void refuse_measured_runs(Connection& db) {
   if (has_sweep_of(db, SweepKind::simulated) || !has_any_sweep(db)) return;
   throw InputError(
       fmt::format("[nightly] {} contains measured runs, but --history-from simulated adds simulated nights: name a new "
@@ -149,51 +123,69 @@ void DemonstrationNight::check_database(Connection& db) const {
                   db.path().string()));
 }
 
-void DemonstrationNight::measure_cells(const PlannedWork& work) {
-  simulate_history(work);
-  if (!cancelled()) measure_with_planted_fault(work);
-}
-
 // Makes earlier nights from clean runs of every cell. Nothing was measured on those days, and every record says so.
-void DemonstrationNight::simulate_history(const PlannedWork& work) {
+void simulate_history(Night& night, const PlannedWork& work, Measured& out) {
   reports::print(stderr, "clean runs of every cell, from which earlier nights are simulated\n");
-  const auto base = fs::path(options().ab.db).replace_extension(".base.runs");
-  const auto engine = ordinary_engine();
-  auto execution = settings(engine, SweepKind::simulated);
+  const auto base = fs::path(night.options.ab.db).replace_extension(".base.runs");
+  auto execution = night_settings(night, out.engine, SweepKind::simulated);
   execution.runs = base;
   const SweepHooks hooks{
       .plan = [&work](const Cell& cell) { return work.plans.at(cell.run_id); },
       .store = [](const fs::path&) { return std::string(); },
       .stored = [](const std::string&, const std::string&, AttemptState) { return std::int64_t{0}; }};
-  const auto summary = run_sweep(work.cells, {.execution = execution}, hooks, interruption());
-  cancel_if(summary.cancelled);
+  const auto summary = run_sweep(work.cells, {.execution = execution}, hooks, night.interruption);
+  out.cancelled = out.cancelled || summary.cancelled;
   std::vector<fs::path> folders;
   for (const auto& attempt : summary.attempts) folders.push_back(attempt.directory);
-  const SimulatedNights how{.sweep_prefix = "simulated-" + sweep_id() + "-"};
-  std::string night;
-  for (const auto& folder : write_simulated_nights(folders, options().runs_folder(), how)) {
+  const SimulatedNights how{.sweep_prefix = "simulated-" + night.sweep_id + "-"};
+  std::string earlier;
+  for (const auto& folder : write_simulated_nights(folders, night.options.runs_folder(), how)) {
     const auto attempt = read_attempt(folder);
-    if (std::exchange(night, attempt->sweep_id) != attempt->sweep_id) {
-      archive().keep(night, attempt->matrix, engine.engine.file);
+    if (std::exchange(earlier, attempt->sweep_id) != attempt->sweep_id) {
+      night.archive.keep(earlier, attempt->matrix, out.engine.engine.file);
     }
-    store().ingest(folder);
+    night.store.ingest(folder);
   }
   fs::remove_all(base);
-  note("In this demonstration, time is simulated from the work of the engine; it does not measure the machine");
-  note(fmt::format("The {} previous nights are simulated from runs of a moment ago", how.nights));
+  out.notes.push_back(
+      "In this demonstration, time is simulated from the work of the engine; it does not measure the machine");
+  out.notes.push_back(fmt::format("The {} previous nights are simulated from runs of a moment ago", how.nights));
 }
 
-void DemonstrationNight::measure_with_planted_fault(const PlannedWork& work) {
-  const auto planted = std::find_if(work.cells.begin(), work.cells.end(), [&](const Cell& cell) {
-    return work.can_run(cell) && cell.run.device == spec::Device::cpu;
-  });
+// The planted cell has the faulty engine in tonight's pairs too.
+void measure_with_planted_fault(Night& night, const PlannedWork& work, const std::string& fault, Measured& out) {
+  const auto planted =
+      std::find_if(work.cells.begin(), work.cells.end(), [&](const Cell& cell) { return work.can_run(cell); });
   if (planted == work.cells.end()) throw InputError("[nightly] no cell of the matrix can run here on a CPU");
-  planted_cell_ = planted->label;
-  note(fmt::format("Planted tonight: {} in {}", fault_, shown_label(planted->label)));
-  const auto is_planted = [this](const Cell& cell) { return cell.label == planted_cell_; };
-  sweep(only(work, [&](const Cell& cell) { return !is_planted(cell); }),
-        settings(ordinary_engine(), SweepKind::simulated));
-  sweep(only(work, is_planted), settings(tonight(planted->label), SweepKind::simulated));
+  const auto& label = planted->label;
+  const auto faulty = faulty_side({kClock, fault}, night.installation.engine);
+  out.other_engines.emplace(label, faulty);
+  out.notes.push_back(fmt::format("Planted tonight: {} in {}", fault, shown_label(label)));
+  const auto is_planted = [&](const Cell& cell) { return cell.label == label; };
+  run_cells(night, only(work, [&](const Cell& cell) { return !is_planted(cell); }),
+            night_settings(night, out.engine, SweepKind::simulated), out);
+  run_cells(night, only(work, is_planted), night_settings(night, faulty, SweepKind::simulated), out);
+}
+
+}  // namespace
+
+NightOptions demonstration_options(NightOptions options) {
+  options.ab.spoil = {.most_probe_spread = 1e9, .most_probe_shift = 1e9, .most_steal = 1e9, .most_foreign = 1e9};
+  return options;
+}
+
+Measured measure_demonstration(Night& night, const std::string& fault) {
+  faulty_side({fault}, night.installation.engine);  // throws for an unknown fault before anything runs
+  Measured out{.engine = faulty_side({kClock}, night.installation.engine), .can_check_for_creep = false};
+  // A run on a GPU cannot have that clock.
+  const auto work = plan_night(
+      night, [](const Cell& cell) { return cell.run.device == spec::Device::cpu; }, out);
+  refuse_measured_runs(night.store.db());
+  keep_engine(night, out);
+  simulate_history(night, work, out);
+  if (!out.cancelled) measure_with_planted_fault(night, work, fault, out);
+  remove_old_engines(night);
+  return out;
 }
 
 }  // namespace perfbench::harness

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,25 +31,12 @@ std::vector<std::filesystem::path> write_simulated_nights(const std::vector<std:
 // Demonstrates a night without waiting for a fortnight of them: earlier nights are simulated from runs of a moment ago,
 // and tonight's engine has a fault in one cell. All times come from a clock that counts the engine's own work
 // (engine/faults/work_clock.h), so that the result does not depend on what else is running. It measures nothing.
-class DemonstrationNight : public Night {
- public:
-  // Plants `fault` tonight (engine/faults/faults.h). Throws InputError for an unknown fault.
-  DemonstrationNight(NightOptions options, std::string fault, const Installation& installation,
-                     Interruption& interruption);
 
- private:
-  AbSide ordinary_engine() const override;
-  AbSide tonight(const std::string& cell) const override;
-  bool can_measure(const Cell& cell) const override;  // a run on a GPU cannot have that clock
-  void check_database(Connection& db) const override;
-  void measure_cells(const PlannedWork& work) override;
-  bool has_control() const override { return false; }
+// The options of such a night. Other load on the machine spoils none of its pairs, because it changes none of its
+// times.
+NightOptions demonstration_options(NightOptions options);
 
-  void simulate_history(const PlannedWork& work);
-  void measure_with_planted_fault(const PlannedWork& work);
-
-  std::string fault_;
-  std::optional<std::string> planted_cell_;  // the cell of a matrix without axes has an empty label
-};
+// In place of measure(). `fault` is planted tonight. Throws InputError for an unknown fault (engine/faults/faults.h).
+Measured measure_demonstration(Night& night, const std::string& fault);
 
 }  // namespace perfbench::harness

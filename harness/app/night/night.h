@@ -1,25 +1,32 @@
-// One night of a matrix: measures, screens and confirms it, and raises its alerts.
+// One night of a matrix. Each part is a function that takes the values of the parts before it:
+//
+//   measure() -> Measured, screen() -> Screened, confirm() -> Confirmed, raise_alerts() -> NightReport
+//
+// A demonstration measures with a function of its own (demonstration_night.h); the other parts are the same. Every
+// function throws InputError, StoreError, RunDirectoryError; no measurement is lost by that.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
-#include <set>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "harness/app/installation.h"
 #include "harness/app/night/alert_delivery.h"
 #include "harness/app/night/engine_archive.h"
-#include "harness/app/night/history.h"
 #include "harness/app/night/night_report.h"
 #include "harness/app/pairs/ab_options.h"
 #include "harness/app/sweep/planned_sweep.h"
 #include "harness/execute/interruption.h"
+#include "harness/matrix/model_catalog.h"
 #include "harness/pairs/sides.h"
 #include "harness/records/judgement.h"
-#include "harness/store/ledgers/comparison_ledger.h"
+#include "harness/stats/screen_rule.h"
+#include "harness/store/queries/series.h"
 
 namespace perfbench::harness {
 
@@ -41,99 +48,81 @@ struct NightOptions {
   std::filesystem::path archive_folder() const;
 };
 
-class Night {
- public:
-  Night(NightOptions options, const Installation& installation, Interruption& interruption);
-  virtual ~Night() = default;
+// The parts of a night share its options, its database and its archive of engines.
+struct Night {
+  Night(NightOptions asked, const Installation& installed, Interruption& stop);
 
-  // Call them in this order. Each throws InputError, StoreError, RunDirectoryError; no measurement is lost by that.
-  void measure();
-  void screen();
-  void confirm();
-  void check_for_creep();  // once a month
-
-  // Turns findings into alerts and new alerts into messages (alert_delivery.h), and adds live alerts to the report.
-  void raise_alerts(const AlertMessage& message);
-
-  const NightReport& report() const { return report_; }
-  Connection& db() { return store_.db(); }
-  bool cancelled() const { return cancelled_; }
-
- protected:
-  // Other kinds of nights override these (demonstration_night.h).
-  virtual AbSide ordinary_engine() const;                 // the engine of cells
-  virtual AbSide tonight(const std::string& cell) const;  // the engine of this cell
-  virtual bool can_measure(const Cell&) const { return true; }
-  virtual void check_database(Connection& db) const;  // throws InputError if it contains nights of another kind
-  virtual void measure_cells(const PlannedWork& work);
-  virtual bool has_control() const { return true; }  // an engine that stays the same (check_for_creep)
-
-  ExecutionSettings settings(const AbSide& side, SweepKind kind) const;
-  void sweep(const PlannedWork& work, const ExecutionSettings& execution);
-
-  const NightOptions& options() const { return options_; }
-  const Installation& installation() const { return installation_; }
-  Interruption& interruption() { return interruption_; }
-  EngineArchive& archive() { return archive_; }
-  SweepStore& store() { return store_; }
-  const std::string& sweep_id() const { return sweep_id_; }
-  void note(std::string sentence) { report_.notes.push_back(std::move(sentence)); }
-  void cancel_if(bool cancelled) { cancelled_ = cancelled_ || cancelled; }
-
- private:
-  // Cells that the same two engines decide.
-  struct GoodEngine {
-    ArchivedEngine good;
-    AbSide bad;
-    std::set<std::string> cells;
-    std::set<NightQuestion> answers;  // for these cells
-  };
-  // The cells of a night, by the engines with which they can be compared.
-  struct EngineGroups {
-    std::vector<GoodEngine> groups;
-    std::set<std::string> unusable;  // sentences; one engine serves many cells
-  };
-
-  // The engine with which series are compared to find a slow creep.
-  struct Anchor {
-    std::string name;  // "the control"
-    NightId night;
-    ArchivedEngine engine;
-    std::vector<Finding> series;  // like measured_
-  };
-
-  void measure_control(const PlannedWork& work);
-  std::vector<Anchor> anchors(const ArchivedEngine& control, const NightId& since);
-  void compare_with(const Anchor& anchor);
-  NightComparison compare(const AbSide& a, const AbSide& b, const std::set<std::string>& cells, AbPurpose purpose);
-  std::vector<GoodEngine> good_engines(NoPairs& no_pairs);
-  void choose_engine(const Finding& asked, EngineGroups& engines, NoPairs& no_pairs);
-  void note_changes(const HistoryResult& seen);
-  void list_cells(const HistoryResult& seen);
-  void note_cells_without_numbers(const std::vector<TonightCell>& tonight);
-  void find_last_good_nights();
-  LibraryChanges changed_libraries(const std::vector<NightComparison>& comparisons);
-
-  NightOptions options_;
-  const Installation& installation_;
-  Interruption& interruption_;
-  ModelCatalog catalog_;
-  SweepStore store_;
-  EngineArchive archive_;
-  std::string sweep_id_;
-  std::string control_id_;                    // the sweep of tonight's control; empty: none ran
-  AbSide engine_;                             // the engine of cells, tonight and on earlier nights
-  std::filesystem::path tonights_libraries_;  // in the archive
-  std::vector<Finding> measured_;             // every series of tonight, from its creep, if there is one, to tonight
-  std::vector<Finding> screened_;
-  std::optional<Finding> noisier_;   // not for pairs: nothing shifted
-  LastingShifts lasting_;            // among these
-  std::vector<Finding> unscreened_;  // series of tonight with too few nights, from the cell's last good night on
-  std::map<std::string, std::vector<NightPoint>> earlier_;  // nights of every cell before tonight, oldest first
-  std::map<std::string, std::shared_ptr<const std::map<std::string, std::string>>> facts_;  // of tonight's cells
-  std::vector<LedgerLine> ledger_;                                                          // lines of the screen
-  NightReport report_;
-  bool cancelled_ = false;
+  NightOptions options;
+  const Installation& installation;
+  Interruption& interruption;
+  ModelCatalog catalog;
+  SweepStore store;
+  EngineArchive archive;
+  std::string sweep_id;
+  std::string started_utc;
 };
+
+struct Measured {
+  std::string matrix;
+  AbSide engine;                                // the engine of cells
+  std::map<std::string, AbSide> other_engines;  // by label: the engines of cells that ran with another one
+  std::filesystem::path libraries;              // those of `engine`, in the archive
+  std::string control_id;                       // the sweep of tonight's control; empty: none ran
+  bool can_check_for_creep = true;              // the control's engine stays the same from night to night
+  std::size_t cells_ok = 0;
+  std::size_t cells_failed = 0;
+  std::size_t cells_not_run = 0;     // infeasible or excluded
+  std::vector<std::string> not_run;  // as NightReport has them, with the notes
+  std::vector<std::string> notes;
+  bool cancelled = false;
+
+  const AbSide& engine_of(const std::string& cell) const;
+};
+Measured measure(Night& night);
+
+struct Screened {
+  std::size_t series = 0;          // over all metrics
+  std::size_t too_few_nights = 0;  // of these: not screened
+  std::vector<ShiftedSeries> shifted;
+  std::vector<Finding> findings;    // shifts and vanished cells
+  std::optional<Finding> noisier;   // not for pairs: nothing shifted
+  LastingShifts lasting;            // among `findings`
+  std::vector<Finding> measured;    // every series of tonight, from its creep, if there is one, to tonight
+  std::vector<Finding> unscreened;  // series of tonight with too few nights, from the cell's last good night on
+  std::vector<NightCell> cells;
+  std::vector<UnseenCell> unseen;
+  std::map<std::string, std::vector<NightPoint>> earlier;  // nights of every cell before tonight, oldest first
+  std::map<std::string, std::shared_ptr<const std::map<std::string, std::string>>> facts;  // of tonight's cells
+  std::vector<LedgerLine> ledger;
+  std::vector<std::string> notes;
+};
+Screened screen(Night& night, const Measured& measured);
+
+// Asks pairs to compare a series with too few nights with the engine of the night `good`.
+void compare_with_night(Finding& series, const NightId& good);
+
+struct Confirmed {
+  std::vector<NightFinding> findings;
+  std::vector<UnseenCell> unseen;
+  std::vector<std::string> not_run;
+  std::vector<std::string> notes;
+  bool cancelled = false;
+};
+// Runs pairs of the same night for series that shifted, and once a month for slow creeps.
+Confirmed confirm(Night& night, const Measured& measured, const Screened& screened);
+
+// Turns findings into alerts and new alerts into messages (alert_delivery.h), and adds live alerts to the report.
+NightReport raise_alerts(Night& night, Measured measured, Screened screened, Confirmed confirmed,
+                         const AlertMessage& message);
+
+// The steps of measure(), from which a demonstration makes its own.
+
+// Plans the cells of the matrix that `can_measure` accepts, and sets the name of the matrix.
+PlannedWork plan_night(Night& night, const std::function<bool(const Cell&)>& can_measure, Measured& out);
+// Archives tonight's engine for later nights.
+void keep_engine(Night& night, Measured& out);
+void remove_old_engines(Night& night);
+ExecutionSettings night_settings(const Night& night, const AbSide& side, SweepKind kind);
+void run_cells(Night& night, const PlannedWork& work, const ExecutionSettings& execution, Measured& out);
 
 }  // namespace perfbench::harness

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <memory>
+#include <utility>
 
 #include "harness/app/night/alert_delivery.h"
 #include "harness/app/night/demonstration_night.h"
@@ -97,14 +98,6 @@ void check_files(const NightlyOptions& options) {
   }
 }
 
-std::unique_ptr<Night> make_night(const NightlyOptions& options, const Installation& installation,
-                                  Interruption& interruption) {
-  if (options.history == HistoryFrom::store) {
-    return std::make_unique<Night>(options.night, installation, interruption);
-  }
-  return std::make_unique<DemonstrationNight>(options.night, options.fault, installation, interruption);
-}
-
 ExitCode nightly(NightlyOptions& options, const CommandContext& context) {
   const auto target = webhook_from_environment();  // a wrong address should be reported now, not in the morning
   check_files(options);
@@ -112,23 +105,26 @@ ExitCode nightly(NightlyOptions& options, const CommandContext& context) {
   options.night.run_control = !options.no_control;
   if (options.ignore_alerts) options.night.exit_by_alerts = ExitByAlerts::no;
   Interruption interruption;  // before any thread, so that all of them inherit its mask
-  const auto made = make_night(options, context, interruption);
-  auto& night = *made;
-  night.measure();
-  if (!night.cancelled()) {
-    night.screen();
-    night.confirm();
-    night.check_for_creep();
+  const bool simulated = options.history == HistoryFrom::simulated;
+  Night night(simulated ? demonstration_options(options.night) : options.night, context, interruption);
+  auto measured = simulated ? measure_demonstration(night, options.fault) : measure(night);
+  Screened screened;
+  Confirmed confirmed;
+  if (!measured.cancelled) {
+    screened = screen(night, measured);
+    confirmed = confirm(night, measured, screened);
   }
-  if (night.cancelled()) {
+  if (measured.cancelled || confirmed.cancelled) {
     reports::print(stderr, "cancelled; measurements so far are in {}\n", options.night.ab.db.string());
     return ExitCode::failure;
   }
-  night.raise_alerts(reports::webhook_body);
-  publish_night(options, night.report());
-  const auto sent = deliver_alerts(night.db());
+  const auto report =
+      raise_alerts(night, std::move(measured), std::move(screened), std::move(confirmed), reports::webhook_body);
+  publish_night(options, report);
+  auto& db = night.store.db();
+  const auto sent = deliver_alerts(db);
   if (target) reports::print(stderr, "{}\n", reports::delivery_text(sent));
-  return tell_left_out(night.db(), exit_code_of(night.report().verdict));
+  return tell_left_out(db, exit_code_of(report.verdict));
 }
 
 void add_night_options(CLI::App& command, NightlyOptions& options) {

@@ -7,8 +7,11 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
+#include <cstddef>
 #include <exception>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <system_error>
@@ -16,6 +19,7 @@
 #include <tuple>
 #include <vector>
 
+#include "harness/execute/process_tree.h"
 #include "harness/system/files.h"
 #include "workloads/spec/turn_files.h"
 
@@ -58,6 +62,56 @@ class WaitingTime {
   mutable std::mutex mutex_;
   std::chrono::nanoseconds before_{0};
   std::optional<Clock::time_point> since_;
+};
+
+double seconds(std::chrono::nanoseconds time) {
+  return std::chrono::duration<double>(time).count();
+}
+
+// The work that a run does while it waits for its turn. Threads that keep running in the other run's step slow that
+// step down, and their own work appears in no step at all. A wait is watched only after kWindDown: OpenMP's threads
+// poll for about 0.1 ms before they sleep (harness/execute/launcher.cpp), and that does not count as work.
+class WaitingLoad {
+ public:
+  static constexpr std::chrono::milliseconds kWindDown{1};
+
+  // The process below which the run's processes are (Watch::on_start). May be called from any thread. Before that,
+  // nothing is watched.
+  void set_root(pid_t root) { root_ = root; }
+  void begin() {
+    const pid_t root = root_;
+    if (root == 0) return;
+    if (walks_due_ == 0) {
+      processes_ = descendants(root);
+      walks_due_ = kWaitsPerWalk;
+    }
+    --walks_due_;
+    before_ = cpu_times(processes_);
+    since_ = Clock::now();
+    watching_ = true;
+  }
+  // Does nothing without a preceding begin().
+  void end() {
+    if (!watching_) return;
+    watching_ = false;
+    watched_.wall_s += seconds(Clock::now() - since_);
+    for (const auto& [process, used] : cpu_times(processes_)) {
+      const auto then = before_.find(process);
+      if (then != before_.end()) watched_.cpu_s += seconds(used - then->second);
+    }
+  }
+  WatchedWait watched() const { return watched_; }
+
+ private:
+  static constexpr std::size_t kWaitsPerWalk = 16;  // the tree of processes rarely changes
+
+  std::atomic<pid_t> root_{0};
+  std::vector<pid_t> processes_;
+  std::size_t walks_due_ = 0;  // number of waits until the processes are listed again
+  std::map<pid_t, std::chrono::nanoseconds> before_;
+  Clock::time_point since_;
+  bool watching_ = false;
+  WatchedWait watched_;
 };
 
 // One run that takes turns.

@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <functional>
 
-#include "harness/pairs/waiting_load.h"
+#include "harness/records/executed_pair.h"
 
 namespace perfbench::harness {
 

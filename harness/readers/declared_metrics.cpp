@@ -1,5 +1,6 @@
 // Metrics that a user declares with a regular expression.
 #include <algorithm>
+#include <map>
 #include <optional>
 
 #include "harness/readers/line_pattern.h"
@@ -35,9 +36,9 @@ class DeclaredReader final : public Reader {
     double factor = 1;
     spec::Take take = spec::Take::each;
     LinePattern pattern;
-    std::size_t value = 0;            // index of the group of the value
-    std::optional<std::size_t> step;  // index of the group of the step
-    std::int64_t counted = 0;
+    std::size_t value = 0;                         // index of the group of the value
+    std::optional<std::size_t> step;               // index of the group of the step
+    std::map<std::int64_t, std::int64_t> counted;  // by rank: the step of values that do not say theirs
     std::optional<spec::Sample> last;
   };
 
@@ -56,7 +57,7 @@ class DeclaredReader final : public Reader {
         throw ReaderError("metric '" + name + "': its regex has no group (?P<value>...); put it around the number");
       }
       const auto step = group("step");
-      return {name, factor, metric.take, std::move(pattern), *value, step, 0, std::nullopt};
+      return {name, factor, metric.take, std::move(pattern), *value, step, {}, std::nullopt};
     } catch (const PatternError& e) {
       throw ReaderError("metric '" + name + "': " + e.what());
     }
@@ -69,11 +70,12 @@ class DeclaredReader final : public Reader {
     const auto printed =
         declared.step ? parse_number(declared.pattern.groups()[*declared.step]) : std::optional<Number>();
     const auto step = printed ? as_count(*printed) : std::nullopt;
-    ++declared.counted;
+    const auto rank = rank_of_prefix(declared.pattern.before());
+    const auto counted = ++declared.counted[rank];
     const spec::Sample sample{.metric = declared.name,
-                              .step = step.value_or(declared.counted),
+                              .step = step.value_or(counted),
                               .value = number->value * declared.factor,
-                              .rank = rank_of_prefix(declared.pattern.before()),
+                              .rank = rank,
                               .resolution = number->resolution * declared.factor,
                               .at_ns = at_ns};
     if (declared.take == spec::Take::last) {

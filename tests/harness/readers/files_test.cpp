@@ -137,6 +137,14 @@ TEST(DeclaredMetrics, AreFoundInLines) {
   EXPECT_NEAR(read.samples[1].resolution, 1e-5, 1e-12);
 }
 
+TEST(DeclaredMetrics, AreCountedOnEachRank) {
+  const auto read = declared("0: steps/sec: 1\n1: steps/sec: 2\n1: steps/sec: 3\n0: steps/sec: 4\n",
+                             by_regex("steps_per_s", R"(steps/sec: (?P<value>[\d.]+))", "1/s"));
+  ASSERT_EQ(read.samples.size(), 4U);
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(read.samples[i].step, i < 2 ? 1 : 2);
+  EXPECT_EQ(read.samples[3].rank, 0);
+}
+
 TEST(DeclaredMetrics, MayTakeOnlyTheLastValue) {
   auto settings = by_regex("reward", R"(reward=(\S+))");
   settings.metrics.at("reward").take = spec::Take::last;

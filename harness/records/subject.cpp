@@ -26,7 +26,18 @@ std::string commit_text(const Subject& subject) {
   return subject.git_commit.substr(0, kShownDigits) + (subject.git_dirty ? "-dirty" : "");
 }
 
+// The name in the file of a training program (workloads/programs), which the run's facts repeat.
+std::string program_name(const Subject& subject) {
+  if (!subject.told) return {};
+  const auto found = subject.told->find("libraries.program");
+  return found == subject.told->end() ? std::string() : found->second;
+}
+
 std::string engine_name(const Subject& subject) {
+  if (const auto program = program_name(subject); !program.empty()) {
+    const auto of_repository = commit_text(subject);
+    return of_repository.empty() ? program : program + " " + of_repository;
+  }
   if (subject.engine_sha256.empty()) {
     return subject.source.empty() ? "unknown engine outside a sweep" : "unknown engine of " + subject.source;
   }

@@ -35,7 +35,8 @@ struct Subject {
 // attempt that is equal otherwise.
 bool same_subject(const Subject& a, const Subject& b);
 
-// "a1b2c3d4-dirty, inject slow:span=matmul,fraction=0.5, side B"; "unknown engine of SWEEP".
+// "a1b2c3d4-dirty, inject slow:span=matmul,fraction=0.5, side B"; "unknown engine of SWEEP"; for a program by its file,
+// "maxtext" or "maxtext a1b2c3d4", the commit of its repository.
 std::string subject_name(const Subject& subject);
 
 // The names, extended by the engine's digest or the libraries that differ where subject_name() is the same.

@@ -335,6 +335,11 @@ void fill_difference(ReportRow& row, const CellRuns& cell, const harness::Stored
   }
 }
 
+// Whether both runs mean something by the field: a program declares a few fields, perfbench-engine has all of them.
+bool both_say(const spec::RunSpec& a, const spec::RunSpec& b, const std::string& field) {
+  return spec::says(a, field) && spec::says(b, field);
+}
+
 // Fills in the fields in which any row differs from the first. All rows have the same fields.
 void fill_varied(std::vector<ReportRow>& rows, const std::vector<CellRuns>& cells) {
   std::map<std::string, std::string> of_first;
@@ -345,6 +350,7 @@ void fill_varied(std::vector<ReportRow>& rows, const std::vector<CellRuns>& cell
     }
     for (const auto& field : spec::difference(cells.front().run(), cells[i].run())) {
       if (field.field.starts_with("program.")) continue;  // the cell's label is shorter
+      if (!both_say(cells.front().run(), cells[i].run(), field.field)) continue;
       of_first[field.field] = spec::without_quotes(field.left);
       rows[i].varied[field.field] = spec::without_quotes(field.right);
     }

@@ -223,44 +223,9 @@ class MatrixParser {
 
   // ---- Rules
 
-  Condition condition(const std::string& pointer, const std::string& word, const Json& json) const {
-    Condition out;
-    const auto key = parts_.find(word);
-    if (parts_.has_axis(word)) {
-      out.name = word;
-    } else if (key && key->kind != KeyKind::group) {
-      out.name = key->name;
-    } else {
-      read_.fail(pointer, "unknown key '" + word + "'" + key_suggestion(word, parts_.axis_names()));
-    }
-    const auto add = [&](const std::string& place, const Json& value) {
-      if (value.is_structured() || value.is_null()) {
-        read_.fail(place, "found " + spec::shown(value) + " where a value of '" + word + "' is needed");
-      }
-      out.patterns.push_back(key ? plain_pattern(key->kind, plain_text(value)) : plain_text(value));
-    };
-    if (!json.is_array()) {
-      add(pointer, json);
-      return out;
-    }
-    for (std::size_t i = 0; i < json.size(); ++i) add(child(pointer, i), json[i]);
-    if (json.empty()) read_.fail(pointer, "'" + word + "' has no values to match");
-    return out;
-  }
-
-  When when(const std::string& pointer, const Json& json) const {
-    read_.mapping(pointer, json, "keys and the values they must have");
-    When out;
-    for (const auto& word : document_.keys(pointer)) {
-      const std::string at = child(pointer, word);
-      mistakes_.note({at}, [&] { out.push_back(condition(at, word, json[word])); });
-    }
-    return out;
-  }
-
   When required_when(const std::string& pointer, const Json& json) const {
     if (!json.contains("when")) read_.fail(pointer, "the key 'when' (the cells to which it applies) is missing");
-    When out = when(child(pointer, "when"), json["when"]);
+    When out = read_.when(child(pointer, "when"), json["when"]);
     if (json["when"].empty()) read_.fail(child(pointer, "when"), "'when' names no key, so it applies to every cell");
     return out;
   }
@@ -318,7 +283,7 @@ class MatrixParser {
       }
       ConstraintRule out;
       out.require = comparison(child(pointer, "require"), rule["require"]);
-      if (rule.contains("when")) out.when = when(child(pointer, "when"), rule["when"]);
+      if (rule.contains("when")) out.when = read_.when(child(pointer, "when"), rule["when"]);
       if (rule.contains("reason")) out.reason = read_.text(child(pointer, "reason"), rule["reason"]);
       out.pointer = pointer;
       parts_.constraints.push_back(std::move(out));

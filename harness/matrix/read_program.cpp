@@ -32,13 +32,14 @@ std::vector<std::string> known_keys() {
 
 class ProgramReading {
  public:
-  ProgramReading(const YamlDocument& document, std::string pointer)
-      : document_(document), pointer_(std::move(pointer)) {}
+  ProgramReading(const YamlDocument& document, std::string pointer, const RepositoryChoice& repository)
+      : document_(document), pointer_(std::move(pointer)), repository_(repository) {}
 
   ProgramPart read(const Json& json) {
     check_keys(json);
     read_fields(json);
     if (json.contains("repo")) read_repo(json["repo"]);
+    if (!repository_.given.empty()) out_.repo.path = repository_.given;
     if (out_.spec.workdir.empty()) out_.spec.workdir = out_.repo.path.empty() ? "{cwd}" : "{repo}";
     check_readers();
     find_templates();
@@ -143,6 +144,7 @@ class ProgramReading {
 
   void take_name(const std::string& pointer, const std::string& name) {
     if (is_place_name(name)) {
+      if (name == "repo" && out_.repo.path.empty()) out_.repo.path = repository_.fallback;
       if (name == "repo" && out_.repo.path.empty()) fail(pointer, "{repo} has no value: add 'repo: {path: FOLDER}'");
       return;
     }
@@ -156,13 +158,15 @@ class ProgramReading {
 
   const YamlDocument& document_;
   const std::string pointer_;
+  const RepositoryChoice& repository_;
   ProgramPart out_;
 };
 
 }  // namespace
 
-ProgramPart read_program(const YamlDocument& document, const std::string& pointer, const Json& json) {
-  return ProgramReading(document, pointer).read(json);
+ProgramPart read_program(const YamlDocument& document, const std::string& pointer, const Json& json,
+                         const RepositoryChoice& repository) {
+  return ProgramReading(document, pointer, repository).read(json);
 }
 
 }  // namespace perfbench::harness

@@ -36,6 +36,12 @@ std::string to_key(const std::string& pointer) {
   return key;
 }
 
+// An integer where the parts divide the whole, so that a command has "2" and not "2.0".
+Json share(std::int64_t whole, std::int64_t parts) {
+  if (whole % parts == 0) return whole / parts;
+  return static_cast<double>(whole) / static_cast<double>(parts);
+}
+
 std::string up(const std::string& key) {
   const auto dot = key.rfind('.');
   return dot == std::string::npos ? "" : key.substr(0, dot);
@@ -67,9 +73,14 @@ Json Resolved::value_of(const std::string& key) const {
   }
   if (key == "repeats") return repeats;
   if (key == "devices") return run.mesh.devices();
-  const auto batch = static_cast<double>(run.global_batch);
-  if (key == "batch_per_device") return batch / static_cast<double>(run.mesh.devices());
-  if (key == "batch_per_shard") return batch / static_cast<double>(run.mesh.data_shards());
+  if (key == "devices_per_node") return run.mesh.ici.size();
+  if (key == "node_count") return run.mesh.dcn.size();
+  if (key == "batch_per_device") return share(run.global_batch, run.mesh.devices());
+  if (key == "batch_per_shard") return share(run.global_batch, run.mesh.data_shards());
+  if (key == "microbatch") return share(run.global_batch, run.mesh.data_shards() * run.grad_accum);
+  if (key == "microbatch_per_device") return share(run.global_batch, run.mesh.devices() * run.grad_accum);
+  if (key == "microbatches") return run.mesh.data_shards() * run.grad_accum;
+  if (key == "batch_tokens") return run.global_batch * run.seq_len;
   const auto pointer = spec::pointer_of(key);
   return fields.contains(pointer) ? fields.at(pointer) : Json();
 }
@@ -337,10 +348,13 @@ std::string Resolver::template_value(const Resolved& resolved, const std::string
   if (const auto given = resolved.in_force.find(canonical); given != resolved.in_force.end()) {
     return plain_text(given->second->value);
   }
-  const bool of_batch = is_batch_key(canonical);
-  const bool known = canonical == "devices" ? assignment_near(resolved, "mesh") != nullptr
-                     : of_batch             ? assignment_near(resolved, canonical) != nullptr
-                                            : canonical.starts_with("model.") && resolved.in_force.contains("model");
+  const bool of_tokens = canonical == "batch_tokens";
+  const bool of_batch = is_batch_key(canonical) || canonical.starts_with("microbatch") || of_tokens;
+  const bool of_mesh = key && key->kind == KeyKind::derived;
+  const bool known = of_batch ? assignment_near(resolved, "global_batch") != nullptr &&
+                                    (!of_tokens || resolved.in_force.contains("seq_len"))
+                     : of_mesh ? assignment_near(resolved, "mesh") != nullptr
+                               : canonical.starts_with("model.") && resolved.in_force.contains("model");
   if (!known) {
     throw document_.error(program_->used.at(name), "{" + name + "} has no value: set '" + name +
                                                        "' in 'defaults', as an axis or in each included cell");

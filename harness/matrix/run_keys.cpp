@@ -1,5 +1,6 @@
 #include "harness/matrix/run_keys.h"
 
+#include <array>
 #include <charconv>
 #include <utility>
 
@@ -13,6 +14,17 @@ namespace perfbench::harness {
 namespace {
 
 constexpr std::string_view kPlacesPrefix = "remat_custom.";
+
+// Numbers that follow from the mesh and the batch, for rules and for the commands of programs.
+constexpr std::array kDerived{
+    std::pair{std::string_view("devices"), std::string_view("product of the mesh")},
+    std::pair{std::string_view("devices_per_node"), std::string_view("product of the axes inside a node")},
+    std::pair{std::string_view("node_count"), std::string_view("product of the axes across nodes")},
+    std::pair{std::string_view("batch_tokens"), std::string_view("tokens of a step over all devices")},
+    std::pair{std::string_view("microbatch"), std::string_view("sequences of a microbatch on a data shard")},
+    std::pair{std::string_view("microbatch_per_device"), std::string_view("sequences of a microbatch over devices")},
+    std::pair{std::string_view("microbatches"),
+              std::string_view("microbatches of a step on all data shards together")}};
 
 KeyKind kind_of(const std::string& name, const spec::MemberType& type) {
   switch (type.kind) {
@@ -45,7 +57,7 @@ std::vector<RunKey> list_keys() {
   keys.push_back({"batch_per_device", KeyKind::per_share, "sequences of a step over devices, a number or a fraction"});
   keys.push_back({"batch_per_shard", KeyKind::per_share, "sequences of a step over data shards (dp x fsdp x ep)"});
   keys.push_back({"repeats", KeyKind::repeats, "how often the cell is executed"});
-  keys.push_back({"devices", KeyKind::derived, "product of the mesh"});
+  for (const auto& [name, help] : kDerived) keys.push_back({std::string(name), KeyKind::derived, std::string(help)});
   return keys;
 }
 

@@ -215,4 +215,39 @@ Axis ValueReader::axis(const std::string& pointer, const std::string& name, cons
   return out;
 }
 
+Condition ValueReader::condition(const std::string& pointer, const std::string& word, const Json& json) const {
+  Condition out;
+  const auto key = parts_.find(word);
+  if (parts_.has_axis(word)) {
+    out.name = word;
+  } else if (key && key->kind != KeyKind::group) {
+    out.name = key->name;
+  } else {
+    fail(pointer, "unknown key '" + word + "'" + key_suggestion(word, parts_.axis_names()));
+  }
+  const auto add = [&](const std::string& place, const Json& value) {
+    if (value.is_structured() || value.is_null()) {
+      fail(place, "found " + spec::shown(value) + " where a value of '" + word + "' is needed");
+    }
+    out.patterns.push_back(key ? plain_pattern(key->kind, plain_text(value)) : plain_text(value));
+  };
+  if (!json.is_array()) {
+    add(pointer, json);
+    return out;
+  }
+  for (std::size_t i = 0; i < json.size(); ++i) add(child(pointer, i), json[i]);
+  if (json.empty()) fail(pointer, "'" + word + "' has no values to match");
+  return out;
+}
+
+When ValueReader::when(const std::string& pointer, const Json& json) const {
+  mapping(pointer, json, "keys and the values they must have");
+  When out;
+  for (const auto& word : document_.keys(pointer)) {
+    const std::string at = child(pointer, word);
+    mistakes_.note({at}, [&] { out.push_back(condition(at, word, json[word])); });
+  }
+  return out;
+}
+
 }  // namespace perfbench::harness

@@ -45,10 +45,14 @@ class ValueReader {
   AxisValue axis_value(const std::string& pointer, const Axis& axis, const spec::Json& value);
   Axis axis(const std::string& pointer, const std::string& name, const spec::Json& values);
 
+  // A mapping of keys, or of the axes that were read so far, to the values that match.
+  When when(const std::string& pointer, const spec::Json& json) const;
+
   // Number of assignments that were read.
   std::size_t count() const { return next_id_; }
 
  private:
+  Condition condition(const std::string& pointer, const std::string& word, const spec::Json& json) const;
   void check_value(const std::string& pointer, const std::string& word, const RunKey& key,
                    const spec::Json& value) const;
   // Returns whether all keys of an inline model are known and all values are allowed.

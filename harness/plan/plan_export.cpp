@@ -3,8 +3,10 @@
 #include <map>
 #include <set>
 
+#include "harness/system/text_template.h"
 #include "reports/render/format/escape.h"
 #include "workloads/spec/fields_json.h"
+#include "workloads/spec/run_program.h"
 
 namespace perfbench::harness {
 namespace {
@@ -19,6 +21,12 @@ Json cell_json(const PlannedCell& planned) {
            {"run_id", cell.run_id},        {"state", spec::enum_name(planned.state)},
            {"reason", planned.reason},     {"repeats", cell.repeats},
            {"model", cell.run.model.name}, {"devices", cell.run.mesh.devices()}};
+  if (cell.run.program && planned.state == PlanState::feasible) {
+    const auto program = readable_program(cell.run.program->spec);
+    out["command"] = program.command;
+    out["env"] = program.env;
+    out["workdir"] = program.workdir;
+  }
   if (!planned.counts) return out;
   if (!planned.bf16_weights_because.empty()) {
     out["bf16_weights"] = spec::enum_name(cell.run.bf16_weights);
@@ -93,6 +101,18 @@ std::set<std::string> traffic_axes(const std::vector<PlannedCell>& plan) {
 }
 
 }  // namespace
+
+spec::ProgramSpec readable_program(const spec::ProgramSpec& program) {
+  auto out = program;
+  const auto fill = [](std::string& text) {
+    text = fill_all(text, [](const std::string& name) { return std::optional("{" + name + "}"); });
+  };
+  for (auto& word : out.command) fill(word);
+  for (auto& [name, value] : out.env) fill(value);
+  for (auto& file : out.files) fill(file.path);
+  fill(out.workdir);
+  return out;
+}
 
 void write_plan_json(const std::string& matrix, const std::vector<PlannedCell>& plan, const WritePlan& write) {
   write("{\n \"cells\": [");

@@ -9,7 +9,10 @@
 #include <string>
 #include <utility>
 
+#include "harness/plan/plan_export.h"
+#include "reports/render/format/escape.h"
 #include "reports/render/format/number.h"
+#include "workloads/spec/run_program.h"
 
 namespace perfbench::reports {
 
@@ -141,19 +144,56 @@ Row plan_row(const PlannedCell& planned, std::size_t columns) {
   return row;
 }
 
-std::string summary(const std::string& matrix, const std::vector<PlannedCell>& plan) {
+// "llama: 12 cells, 10 feasible, 2 infeasible"
+std::string counts_text(const std::string& matrix, const std::vector<PlannedCell>& plan) {
   std::map<PlanState, std::size_t> count;
   for (const auto& planned : plan) ++count[planned.state];
   auto out = fmt::format("{}: {} cells", matrix, plan.size());
   for (const auto& [state, cells] : count) out += fmt::format(", {} {}", cells, spec::enum_name(state));
-  return out +
+  return out;
+}
+
+std::string summary(const std::string& matrix, const std::vector<PlannedCell>& plan) {
+  return counts_text(matrix, plan) +
          ". Memory (including the allocator's gaps; each part at its own peak) and FLOP of one device and step; sent: "
          "bytes per step by mesh axes and level.";
+}
+
+// The command as a reader would type it in a shell.
+std::string command_text(const spec::ProgramSpec& program) {
+  const auto shown = harness::readable_program(program);
+  std::string out;
+  for (const auto& [name, value] : shown.env) out += name + "=" + shell_word(value) + " ";
+  for (const auto& word : shown.command) out += (&word == shown.command.data() ? "" : " ") + shell_word(word);
+  return out;
+}
+
+// perfbench-engine counts nothing for a program, so that its plan consists of commands.
+Document program_document(const std::string& matrix, const std::vector<PlannedCell>& plan) {
+  auto table = table_of("cells", {"Cell", "State", "Devices"}, 2);
+  table.columns.push_back({.title = "Command", .key = "command", .audience = Audience::people});
+  for (const auto& planned : plan) {
+    const auto& run = planned.cell.run;
+    const bool runs = planned.state == PlanState::feasible;
+    table.rows.push_back({.cells = {label_of(planned), plan_state_cell(planned.state),
+                                    spec::says(run, "mesh") ? std::to_string(run.mesh.devices()) : kNothing,
+                                    runs ? command_text(run.program->spec) : kNothing}});
+    if (!planned.reason.empty()) table.rows.back().notes.push_back(planned.reason);
+  }
+  Document out;
+  out.add(std::move(table));
+  out.add(Note{counts_text(matrix, plan) + ". Each cell runs a training program."});
+  return out;
+}
+
+bool runs_programs(const std::vector<PlannedCell>& plan) {
+  return !plan.empty() && plan.front().cell.run.program != nullptr;
 }
 
 }  // namespace
 
 Document plan_document(const std::string& matrix, const std::vector<PlannedCell>& plan) {
+  if (runs_programs(plan)) return program_document(matrix, plan);
   auto table = table_of("cells",
                         {"Cell", "State", "Devices", "Parameters", "Memory/device", "Weights", "Gradients", "Optimizer",
                          "Activations", "Gathered", "Workspace", "FLOP/step", "Recomputed"},

@@ -13,6 +13,7 @@
 #include "harness/execute/sweep.h"
 #include "harness/matrix/matrix.h"
 #include "harness/matrix/model_catalog.h"
+#include "harness/matrix/program_cells.h"
 #include "harness/store/database.h"
 
 namespace perfbench::harness {
@@ -21,6 +22,7 @@ struct MatrixOptions {
   std::filesystem::path file;
   std::string text = {};  // the matrix itself, made from a command line; empty: it is in the file
   Overrides overrides;
+  ProgramChoice program = {};  // without a name: perfbench-engine, or the program of the matrix
 
   std::string only_words() const;  // AttemptRecord::only
   SweepWords words() const { return {.only = overrides.only, .set = overrides.set}; }
@@ -30,7 +32,8 @@ struct MatrixOptions {
 std::string matrix_name(const MatrixOptions& options, const std::filesystem::path& data_dir);
 
 // Expands the file. A file that does not exist here may be a matrix of `data_dir`, by its path or by its name: an
-// installed perfbench knows matrices/quickstart.yaml and quickstart from anywhere.
+// installed perfbench knows matrices/quickstart.yaml and quickstart from anywhere. The cells run the program of
+// `options`.
 Expansion expand_matrix(const MatrixOptions& options, const ModelCatalog& catalog,
                         const std::filesystem::path& data_dir);
 

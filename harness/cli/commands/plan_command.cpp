@@ -90,6 +90,7 @@ void add_plan(CLI::App& app, CommandContext& context) {
   auto* command = app.add_subcommand("plan", "Memory, FLOPs and traffic of every cell, without running it");
   auto options = std::make_shared<PlanOptions>();
   add_matrix_options(*command, options->matrix);
+  add_program_options(*command, options->matrix.program);
   add_output_options(*command, options->format, TableFormat::text, options->layout,
                      "text, markdown, csv, json, html or svg");
   command->add_option("--explain,--details", options->explain,
@@ -100,6 +101,7 @@ void add_plan(CLI::App& app, CommandContext& context) {
       "  perfbench plan matrices/llama.yaml --only 'model=*405b'\n"
       "  perfbench plan matrices/quickstart.yaml --explain 'model=gpt-mini attention=flash remat=none'\n"
       "  perfbench plan matrices/seqax.yaml --format csv --output plan.csv\n"
+      "  perfbench plan matrices/maxtext.yaml --program maxtext\n"
       "  perfbench plan matrices/quickstart.yaml --format svg --chart memory --output memory.svg\n"
       "Exit codes: 0 success, also with infeasible cells; 3 input error; 4 a cell could not be counted.");
   command->callback([options, &context] { context.exit_code = plan(*options, context); });

@@ -44,6 +44,7 @@ void add_sweep(CLI::App& app, CommandContext& context) {
   auto* command = app.add_subcommand("sweep", "Runs every cell of a matrix, records it and prints the table");
   auto args = std::make_shared<SweepArguments>();
   add_matrix_options(*command, args->request.matrix);
+  add_program_options(*command, args->request.matrix.program);
   add_db_option(*command, args->request.db, "database; created if it does not exist");
   add_path(*command, "--runs", args->request.runs, PathIs::folder,
            "folder of the run directories; default: beside the database");
@@ -63,7 +64,9 @@ void add_sweep(CLI::App& app, CommandContext& context) {
       "  perfbench sweep matrices/quickstart.yaml\n"
       "  perfbench sweep matrices/llama.yaml --db llama.db --only model=llama-tiny --set steps=20\n"
       "  perfbench sweep matrices/llama.yaml --db llama.db --resume\n"
-      "--resume restores --only, --set, --device and --repeats of the sweep; others than those are refused.\n"
+      "  perfbench sweep matrices/maxtext.yaml --program maxtext\n"
+      "--resume restores --only, --set, --device and --repeats of the sweep; others than those are refused. Repeat\n"
+      "--program.\n"
       "A cell whose loss became NaN or infinite is recorded as diverged, with the first such step, and has no speed.\n"
       "Exit codes: 0 every cell is ok, or known not to run; 3 wrong input, or a row of the database cannot be read;\n"
       "4 a cell failed (crashed, diverged, timed out, out of memory, quarantined), an attempt is not in the database,\n"

@@ -95,6 +95,19 @@ void add_matrix_options(CLI::App& command, MatrixOptions& options, MatrixFile fi
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
+void add_program_options(CLI::App& command, ProgramChoice& program) {
+  auto* name = command
+                   .add_option("--program", program.program,
+                               "run the cells with this training program in place of perfbench-engine: maxtext, pax, "
+                               "axlearn, torchprime, seqax, torchtitan, megatron, llmc, nanogpt, hf_trainer, or a "
+                               "program file (docs/matrix.md)")
+                   ->type_name("NAME");
+  add_path(command, "--program-repo", program.repo, PathIs::folder,
+           "the program's checkout; default: the current folder, if the program needs one")
+      ->check(CLI::ExistingDirectory)
+      ->needs(name);
+}
+
 void add_execution_options(CLI::App& command, ExecutionOptions& options) {
   add_amount(
       command, "--timeout", kDuration, {.factor = 1, .name = "seconds"},

@@ -39,6 +39,8 @@ namespace perfbench::harness {
 // FILE, --only and --set.
 enum class MatrixFile { required, optional };
 void add_matrix_options(CLI::App& command, MatrixOptions& options, MatrixFile file = MatrixFile::required);
+// --program and --program-repo.
+void add_program_options(CLI::App& command, ProgramChoice& program);
 
 // --db, whose default is the present value of the path. If the option is not given, PERFBENCH_DB of the environment
 // replaces the default; an option without a default is not replaced.

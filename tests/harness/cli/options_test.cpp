@@ -28,7 +28,8 @@ const std::set<std::string> kWords{"--address", "--chart",   "--sweep",       "-
                                    "--select",  "--author",  "--reason",      "--expires",      "--details",
                                    "--device",  "--model",   "--plant",       "--inject",       "ALERT",
                                    "NAME",      "GOOD",      "BAD",           "COMMAND",        "baseline set --from",
-                                   "TEXT",      "--cell",    "--read-metric", "--work",         "run --name"};
+                                   "TEXT",      "--cell",    "--read-metric", "--work",         "run --name",
+                                   "--program"};
 
 // The title above a list of commands; perfbench itself has several groups.
 const std::string kCommandsTitle = "Subcommands:|Measure:|Read:|Compare:|Nightly:|Data:|Admin:";

@@ -237,5 +237,82 @@ TEST_F(ProgramCommand, ALogThatSomebodyHasBecomesARunOfTheDatabase) {
   EXPECT_NEAR(rows().at(0)["step_time_s"].get<double>(), 0.01, 1e-12);
 }
 
+// A stand-in for MaxText: a package with its trainer's name, which prints a run's records as MaxText does.
+class ProgramFileCommand : public ProgramCommand {
+ protected:
+  void SetUp() override {
+    ProgramCommand::SetUp();
+    const auto package = dir_ / "site" / "maxtext" / "trainers" / "pre_train";
+    fs::create_directories(package);
+    for (auto folder = package; folder.filename() != "site"; folder = folder.parent_path()) {
+      std::ofstream(folder / "__init__.py") << "";
+    }
+    std::ofstream(package / "train.py")
+        << "import runpy, sys\n"
+           "told = dict(word.split('=', 1) for word in sys.argv[1:])\n"
+           "sys.argv = ['trainer.py', '--made-up', '--dialect', 'maxtext', '--steps', told['steps'],\n"
+           "            '--file', 'maxtext_jsonl=' + told['metrics_file']]\n"
+           "runpy.run_path('" +
+               kTrainer + "', run_name='__main__')\n";
+    std::ofstream(dir_ / "small.yaml")
+        << "name: small\n"
+           "defaults: {model: llama-tiny, attention: dot_product, seq_len: 16, global_batch: 2, steps: 8,"
+           " threads_per_rank: 0, remat: full}\n";
+  }
+  ProcessEnd with_maxtext(std::vector<std::string> arguments) const {
+    std::vector<std::string> command{PERFBENCH_BINARY_DIR "/bin/perfbench"};
+    command.insert(command.end(), arguments.begin(), arguments.end());
+    return run_process({.command = command,
+                        .working_dir = dir_,
+                        .environment = {{"PERFBENCH_DB", "p.db"}, {"PYTHONPATH", (dir_ / "site").string()}}});
+  }
+};
+
+TEST_F(ProgramFileCommand, ASweepByAProgramFileAndTheEnginesOwnAreOneTable) {
+  const auto swept = with_maxtext({"sweep", "small.yaml", "--program", "maxtext"});
+  EXPECT_EQ(swept.exit_code, 0) << swept.error_output << swept.output;
+  ASSERT_EQ(with_maxtext({"sweep", "small.yaml"}).exit_code, 0);
+  const auto end = with_maxtext(
+      {"report", "--sweep", "all", "--format", "json", "--baseline", "published:maxtext/llama2-7b-8xh100"});
+  ASSERT_TRUE(end.succeeded()) << end.error_output;
+  const auto table = Json::parse(end.output)["rows"];
+  ASSERT_EQ(table.size(), 3U);
+  EXPECT_EQ(table[0]["subject"], "maxtext");
+  EXPECT_NE(table[1]["subject"], "maxtext");
+  EXPECT_EQ(table[2]["cell"], "published:maxtext/llama2-7b-8xh100");
+  for (const auto* same : {"size", "seq_len", "global_batch", "attention", "remat"}) {
+    EXPECT_EQ(table[0][same], table[1][same]) << same;
+  }
+  EXPECT_NEAR(table[0]["step_time_s"].get<double>(), 0.01, 0.001);  // the trainer's clock
+  EXPECT_FALSE(table[0].contains("optimizer.learning_rate")) << "a difference that only one of them knows";
+}
+
+TEST_F(ProgramFileCommand, AProgramThatIsNotInstalledIsACrash) {
+  const auto end = perfbench({"sweep", "small.yaml", "--program", "maxtext"});
+  EXPECT_EQ(end.exit_code, 4);
+  EXPECT_THAT(end.output, HasSubstr("crashed"));
+}
+
+TEST_F(ProgramFileCommand, PlanShowsTheCommandForAShellAndAsAList) {
+  const auto text = perfbench({"plan", "small.yaml", "--program", "maxtext", "--set", "precision=bf16"});
+  EXPECT_EQ(text.exit_code, 0) << text.error_output;
+  EXPECT_THAT(text.output, HasSubstr("JAX_PLATFORMS=cpu"));
+  EXPECT_THAT(text.output, HasSubstr("-m maxtext.trainers.pre_train.train run_name=perfbench hardware=cpu"));
+  const auto json = perfbench({"plan", "small.yaml", "--program", "maxtext", "--format", "json"});
+  const auto cell = Json::parse(json.output)["cells"][0];
+  EXPECT_EQ(cell["command"][2], "maxtext.trainers.pre_train.train");
+  EXPECT_EQ(cell["env"]["XLA_FLAGS"], "--xla_force_host_platform_device_count=1");
+}
+
+TEST_F(ProgramFileCommand, SaysWhichProgramsThereAre) {
+  const auto end = perfbench({"plan", "small.yaml", "--program", "maxtxt"});
+  EXPECT_EQ(end.exit_code, 3);
+  EXPECT_THAT(end.error_output, HasSubstr("did you mean 'maxtext'?"));
+  const auto refused =
+      perfbench({"plan", "small.yaml", "--program", "maxtext", "--set", "pp=2", "--set", "grad_accum=2"});
+  EXPECT_EQ(refused.exit_code, 0);
+  EXPECT_THAT(refused.output, HasSubstr("maxtext: the chunks of its pipeline"));
+}
+
 }  // namespace
 }  // namespace perfbench::harness

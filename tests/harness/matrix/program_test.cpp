@@ -101,13 +101,13 @@ TEST(ProgramMatrix, TheRepositoryMayHaveCommandsThatBuildIt) {
   EXPECT_FALSE(expand_program("name: m\nprogram: {command: [./train]}\n").program_repo);
 }
 
-struct Mistake {
+struct MatrixMistake {
   const char* program;
   const char* message;
 };
 
 TEST(ProgramMatrix, NamesEachMistakeAtItsPlace) {
-  const Mistake mistakes[] = {
+  const MatrixMistake mistakes[] = {
       {"{command: [a, '{steps}']}", "m.yaml:2:24 {steps} has no value"},
       {"{command: [a, '{model}']}", "m.yaml:2:24 {model} has no value"},
       {"{command: [a, '{devices}']}", "m.yaml:2:24 {devices} has no value"},

@@ -1,14 +1,15 @@
 #!/bin/sh
 # ci/fuzz.sh [SECONDS]: fuzzes the readers of matrices, of run.json, of the words that name sides, margins and faults, of
-# exports, and of what other training programs print, each for SECONDS (default 60), with clang's libFuzzer under AddressSanitizer and
-# UndefinedBehaviorSanitizer. An input that breaks one is left in the build folder.
+# exports, of what other training programs print, and of the files of benchmark programs. Each takes SECONDS (default 60),
+# with clang's libFuzzer under AddressSanitizer and UndefinedBehaviorSanitizer. An input that breaks one is left in the
+# build folder.
 set -eu
 seconds=${1:-60}
 cd "$(dirname "$0")/.."
 build=build/asan
 mkdir -p build
 cmake --preset asan >"$build.log" 2>&1 || { cat "$build.log"; exit 1; }
-targets="matrix run_json words archive readers"
+targets="matrix run_json words archive readers benchmarks"
 ninja -C "$build" write_seeds $(printf '%s_fuzzer ' $targets)
 fuzzers=$build/bin
 work=$build/fuzz

@@ -18,9 +18,14 @@ constexpr double kSecondsOfANs = 1e-9;
 constexpr std::string_view kStepTime = "step_time_s";
 constexpr std::string_view kLoss = "loss";
 
+SteadySteps steady_steps(const spec::RunSpec& run, const std::vector<double>& times_s) {
+  if (readers::warms_up(run.program->spec)) return {.count = times_s.size(), .steadiness = Steadiness::steady};
+  return find_steady_steps(times_s);
+}
+
 void append_step_times(const spec::RunSpec& run, const std::vector<double>& times_s, std::vector<MetricValue>& out) {
   if (times_s.empty()) return;
-  const double mean_s = append_step_statistics(times_s, out).mean_s;
+  const double mean_s = append_step_statistics(times_s, steady_steps(run, times_s), out).mean_s;
   if (mean_s <= 0) return;
   if (spec::says(run, "global_batch"))
     out.push_back({"sequences_per_s", static_cast<double>(run.global_batch) / mean_s});
@@ -35,6 +40,15 @@ void append_step_times(const spec::RunSpec& run, const std::vector<double>& time
 bool takes_last(const spec::ProgramSpec& program, const std::string& metric) {
   const auto declared = program.metrics.find(metric);
   return declared != program.metrics.end() && declared->second.take == spec::Take::last;
+}
+
+// The average of a benchmark whose file has no samples.
+void append_average_step_time(const spec::RunSpec& run, const readers::Settled& settled,
+                              std::vector<MetricValue>& out) {
+  if (settled.has_times || !readers::warms_up(run.program->spec)) return;
+  for (const auto& average : settled.run_values) {
+    if (average.metric == kStepTime) out.push_back({average.metric, average.value});
+  }
 }
 
 // All printed values except step times.
@@ -76,6 +90,7 @@ std::vector<MetricValue> program_metrics(const spec::RunSpec& run, const std::ve
   const auto settled = readers::settle(samples, readers::settle_rules(run.program->spec));
   std::vector<MetricValue> out;
   append_step_times(run, step_times_s(settled), out);
+  append_average_step_time(run, settled, out);
   append_others(run.program->spec, settled.samples, out);
   append_others(run.program->spec, settled.run_values, out);
   if (result) {

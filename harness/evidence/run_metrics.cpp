@@ -198,7 +198,7 @@ std::vector<MetricValue> run_metrics(const spec::RunSpec& run, const std::vector
   const auto wall_s = series(timed, slowest_rank_s);
 
   std::vector<MetricValue> out;
-  const auto statistics = append_step_statistics(wall_s, out);
+  const auto statistics = append_step_statistics(wall_s, find_steady_steps(wall_s), out);
   const std::span<const RankSteps> steady(timed.data() + statistics.steady.first, statistics.steady.count);
   const double step_time_s = statistics.median_s;
   const double mean_s = statistics.mean_s;

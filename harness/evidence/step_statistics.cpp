@@ -8,8 +8,8 @@
 
 namespace perfbench::harness {
 
-StepStatistics append_step_statistics(const std::vector<double>& times_s, std::vector<MetricValue>& out) {
-  const auto steady = find_steady_steps(times_s);
+StepStatistics append_step_statistics(const std::vector<double>& times_s, const SteadySteps& steady,
+                                      std::vector<MetricValue>& out) {
   const std::vector<double> steady_s(times_s.begin() + static_cast<std::ptrdiff_t>(steady.first), times_s.end());
   const double sum_s = std::accumulate(steady_s.begin(), steady_s.end(), 0.0);
   const StepStatistics found{

@@ -24,7 +24,9 @@ struct StepStatistics {
 };
 
 // Appends step_time_s, step_time_mean_s, the percentiles if there are enough steady steps, the numbers of warm-up and
-// steady steps, step_time_trend_fraction and still_changing. `times_s` must not be empty.
-StepStatistics append_step_statistics(const std::vector<double>& times_s, std::vector<MetricValue>& out);
+// steady steps, step_time_trend_fraction and still_changing. `times_s` must not be empty. `steady` says which of them
+// count: those of find_steady_steps(), or all if the program leaves its own warm-up out.
+StepStatistics append_step_statistics(const std::vector<double>& times_s, const SteadySteps& steady,
+                                      std::vector<MetricValue>& out);
 
 }  // namespace perfbench::harness

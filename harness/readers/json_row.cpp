@@ -1,8 +1,6 @@
 #include "harness/readers/json_row.h"
 
-#include <algorithm>
-#include <array>
-
+#include "workloads/spec/json_words.h"
 #include "workloads/spec/parse_json.h"
 #include "workloads/spec/spec_error.h"
 
@@ -43,22 +41,8 @@ void add_object(const spec::Json& object, const std::string& above, std::span<co
 }  // namespace
 
 std::string with_quoted_words(std::string_view text) {
-  constexpr std::array<std::string_view, 3> kWords{"-Infinity", "Infinity", "NaN"};
   std::string out;
-  bool in_string = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '"') in_string = !in_string;
-    const auto rest = text.substr(i);
-    const auto* const word =
-        in_string ? kWords.end() : std::ranges::find_if(kWords, [&](auto w) { return rest.starts_with(w); });
-    if (word != kWords.end()) {
-      out.append("\"").append(*word).append("\"");
-      i += word->size() - 1;
-      continue;
-    }
-    out += text[i];
-    if (in_string && text[i] == '\\' && i + 1 < text.size()) out += text[++i];
-  }
+  for (spec::QuotedWords words(spec::bytes_of(text)); !words.at_end(); words.next()) out += words.current();
   return out;
 }
 

@@ -40,7 +40,7 @@ class Reader {
 
   // Accepts any bytes: damage leads to a note and not to an error.
   virtual void feed(std::string_view bytes, ArrivalTime at_ns) = 0;
-  // Called after the last bytes.
+  // Called after the last bytes. Throws ReaderError if the file is whole, but does not belong to one run.
   virtual void finish() {}
 
   // Facts that the reader of the samples must know, one sentence each. Complete after finish().
@@ -63,6 +63,7 @@ struct ReaderInfo {
   std::string_view reads;  // description for users
   Source source = Source::log;
   std::int64_t drop = 0;  // number of first steps whose times this program is known to get wrong
+  bool warms_up = false;  // the program leaves its own warm-up out, as benchmarks do, so that every sample counts
 };
 
 std::span<const ReaderInfo> all_readers();

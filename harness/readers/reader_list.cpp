@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <array>
 
+#include "harness/readers/benchmarks/benchmark_formats.h"
+#include "harness/readers/benchmarks/benchmark_reader.h"
 #include "harness/readers/file_readers.h"
 #include "harness/readers/programs.h"
 #include "harness/readers/reader.h"
@@ -30,6 +32,9 @@ std::vector<ReaderInfo> make_list() {
   std::vector<ReaderInfo> list;
   for (const auto& program : log_programs()) list.push_back(program.info);
   for (const auto& coded : kCoded) list.push_back(coded.info);
+  for (const auto& format : benchmark_formats()) {
+    list.push_back({.name = format.name, .reads = format.reads, .source = Source::file, .warms_up = true});
+  }
   return list;
 }
 
@@ -58,6 +63,7 @@ std::unique_ptr<Reader> make_reader(std::string_view name, const Settings& setti
   for (const auto& program : log_programs()) {
     if (program.info.name == name) return std::make_unique<FormReader>(program, settings, std::move(sink));
   }
+  if (const auto* format = find_benchmark_format(name)) return make_benchmark_reader(*format, std::move(sink));
   return std::ranges::find(kCoded, name, [](const Coded& coded) { return coded.info.name; })
       ->make(settings, std::move(sink));
 }

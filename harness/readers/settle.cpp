@@ -273,6 +273,12 @@ SettleRules settle_rules(const spec::ProgramSpec& program) {
   return {.drop = drop, .steps = program.steps, .restarts = program.restarts};
 }
 
+bool warms_up(const spec::ProgramSpec& program) {
+  const auto of_file = [](const spec::MetricFile& file) { return reader_info(file.format).warms_up; };
+  return (!program.reader.empty() && reader_info(program.reader).warms_up) ||
+         std::ranges::any_of(program.files, of_file);
+}
+
 Settled settle(const std::vector<Sample>& samples, const SettleRules& rules) {
   return Settler(rules).run(samples);
 }

@@ -23,6 +23,9 @@ struct SettleRules {
 // reader.
 SettleRules settle_rules(const spec::ProgramSpec& program);
 
+// Whether the reader of the program, or that of one of its files, says ReaderInfo::warms_up. Throws ReaderError.
+bool warms_up(const spec::ProgramSpec& program);
+
 struct Settled {
   std::vector<spec::Sample> samples;  // by metric, then step; without times of dropped steps
   std::vector<spec::Sample>

@@ -72,6 +72,26 @@ void write_reader_seeds(const fs::path& folder) {
   }
 }
 
+// The first byte chooses the format; benchmarks.dict has the words of the formats.
+void write_benchmark_seeds(const fs::path& folder) {
+  const char* const examples[] = {
+      R"({"context": {"num_cpus": 8}, "benchmarks": [{"name": "a", "run_type": "iteration", "real_time": 2.5,
+          "cpu_time": NaN, "time_unit": "us"}]})",
+      R"({"devices": [{"id": 0, "name": "G"}], "benchmarks": [{"name": "c", "states": [{"device": 0, "axis_values": null,
+          "summaries": [{"tag": "nv/cold/time/gpu/mean", "data": [{"name": "value", "value": "3e-5"}]}]}]}]})",
+      R"({"results": [{"command": "a", "times": [0.1, 0.3], "exit_codes": [0, null], "parameters": {"n": "1"}}]})",
+      R"({"machine_info": {"cpu": {"count": 2}}, "benchmarks": [{"fullname": "t", "stats": {"median": 2, "data": [1]}}],
+          "datetime": "2026-11-27T12:00:00.5+00:00"})",
+      R"({"result_columns": ["result", "params", "version"], "results": {"b.time_x": [[1.5, null, NaN, 4.5],
+          [["1", "2"], ["'a'", "'b'"]], "v"]}, "date": 1764201600000, "version": 2})",
+      "# size count type redop root time algbw busbw #wrong time algbw busbw #wrong\n"
+      "8 2 float sum -1 5.0 0.1 0.2 0 6.0 0.1 0.2 N/A\n"};
+  fs::create_directories(folder);
+  for (std::size_t i = 0; i < std::size(examples); ++i) {
+    std::ofstream(folder / std::to_string(i), std::ios::binary) << static_cast<char>(i) << '\3' << examples[i];
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -80,6 +100,7 @@ int main(int argc, char** argv) {
   write_words(seeds / "words");
   write_export(seeds / "archive");
   write_reader_seeds(seeds / "readers");
+  write_benchmark_seeds(seeds / "benchmarks");
   fs::create_directories(seeds / "run_json");
   const harness::ModelCatalog catalog(PERFBENCH_SOURCE_DIR);
   for (int i = 2; i < argc; ++i) {

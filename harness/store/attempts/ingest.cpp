@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "harness/evidence/run_evidence.h"
 #include "harness/store/attempts/attempt_keys.h"
 #include "harness/store/attempts/evidence_writer.h"
+#include "harness/store/queries/names.h"
 #include "harness/system/input_error.h"
 #include "harness/trace/trace_summary.h"
 
@@ -118,6 +118,19 @@ IngestReport ingest_tree(Connection& db, const fs::path& root) {
     }
   }
   return report;
+}
+
+SweepIngest ingest_sweep(Connection& db, const std::string& sweep_id, const EvidenceSource& next) {
+  Transaction transaction(db);
+  if (has_sweep(db, sweep_id)) return {.present = true};
+  SweepIngest out;
+  while (const auto evidence = next()) {
+    add_evidence(db, *evidence, {});
+    ++out.added;
+    out.samples += static_cast<std::int64_t>(evidence->samples.size());
+  }
+  transaction.commit();
+  return out;
 }
 
 }  // namespace perfbench::harness

@@ -4,9 +4,12 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "harness/evidence/run_evidence.h"
 #include "harness/store/sqlite.h"
 
 namespace perfbench::harness {
@@ -41,5 +44,18 @@ struct IngestReport {
 // Ingests every run directory below `root` (or `root` itself), sorted by path. A broken one becomes a problem in the
 // report and does not stop the others. Throws InputError if there is no run directory.
 IngestReport ingest_tree(Connection& db, const std::filesystem::path& root);
+
+// The attempts of one sweep, one after the other; nullopt after the last one.
+using EvidenceSource = std::function<std::optional<RunEvidence>()>;
+
+struct SweepIngest {
+  std::int64_t added = 0;  // attempts
+  std::int64_t samples = 0;
+  bool present = false;  // the database already had the sweep, and nothing was read or added
+};
+
+// Stores attempts that have no run directories, in one transaction: all of them or none. `sweep_id` is that of every
+// one. The database never holds a part of such a sweep, so a known id means that all of it is there.
+SweepIngest ingest_sweep(Connection& db, const std::string& sweep_id, const EvidenceSource& next);
 
 }  // namespace perfbench::harness

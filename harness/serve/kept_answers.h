@@ -25,6 +25,7 @@ struct Answer {
   std::string policy;  // Content-Security-Policy
   std::string page;
   std::string data;  // the data within it, for a page that checks whether it is still current
+  std::string type = "text/html; charset=utf-8";  // of `page`
 };
 
 class KeptAnswers {

@@ -28,6 +28,7 @@
 #include "harness/store/ledgers/alert_ledger.h"
 #include "harness/system/input_error.h"
 #include "harness/system/utc.h"
+#include "reports/content/data_exports.h"
 #include "reports/render/document/render.h"
 #include "workloads/spec/fields_json.h"
 #include "workloads/spec/spec_error.h"
@@ -57,6 +58,7 @@ enum Status {
   kFailed = 500
 };
 
+constexpr const char* kMetrics = "/metrics";             // for Prometheus
 constexpr std::size_t kLongestAction = 64 * 1024;        // bytes of a request's body
 constexpr std::size_t kMakers = 2;                       // one slow page leaves a thread for the others
 constexpr auto kLongestWait = std::chrono::seconds(10);  // for a request for the data of a page that is being made
@@ -116,6 +118,7 @@ class PageMaker {
   Answer make(const ViewRequest& wanted) {
     reader_.follow_file();
     const auto& db = reader_.db();
+    if (wanted.path == kMetrics) return metrics(db);
     int status = kOk;
     db.forget_left_out();
     std::optional<reports::Document> document;
@@ -137,6 +140,11 @@ class PageMaker {
   }
 
  private:
+  static Answer metrics(const Connection& db) {
+    const Snapshot snapshot(db);
+    return {.policy = "default-src 'none'", .page = reports::open_metrics(db), .type = reports::kOpenMetricsType};
+  }
+
   const Installation& installation_;
   Reader reader_;
   reports::MemoryCounts counts_;
@@ -161,9 +169,10 @@ class Pages {
   void get(const httplib::Request& request, httplib::Response& response) {
     auto wanted = view_request(request.target);
     const bool data_alone = wanted.parameters.erase("data") > 0;
-    // Requests for data can wait, because the page shows something meanwhile.
+    // Requests for data can wait, because the page shows something meanwhile. A monitoring system can, too.
     const std::chrono::milliseconds patience(options_.patience_ms);
-    const auto longest = data_alone ? std::max<std::chrono::milliseconds>(kLongestWait, patience) : patience;
+    const auto longest =
+        data_alone || wanted.path == kMetrics ? std::max<std::chrono::milliseconds>(kLongestWait, patience) : patience;
     const auto [answer, state_of_answer] = answers_.get(wanted, state(), longest);
     if (answer == nullptr) {
       response.status = kAccepted;
@@ -228,8 +237,7 @@ class Pages {
 
   static void send(const Answer& answer, bool data_alone, httplib::Response& response) {
     response.set_header("Content-Security-Policy", answer.policy + "; frame-ancestors 'none'");
-    response.set_content(data_alone ? answer.data : answer.page,
-                         data_alone ? "application/json" : "text/html; charset=utf-8");
+    response.set_content(data_alone ? answer.data : answer.page, data_alone ? "application/json" : answer.type);
   }
 
   // Identifies the content of the database: changes whenever another process writes to it.

@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* kOwnFormat = "perfbench";
 
-struct ImportOptions {
+struct RunImportOptions {
   std::filesystem::path db = "perf.db";
   std::vector<std::filesystem::path> files;
   std::string format = kOwnFormat;
@@ -56,7 +56,7 @@ void print_imported(const std::filesystem::path& file, const ImportedBenchmarks&
   for (const auto& note : imported.notes) reports::print(stderr, "note: {}\n", note);
 }
 
-void import_file(const ImportOptions& options, const std::filesystem::path& file) {
+void import_one(const RunImportOptions& options, const std::filesystem::path& file) {
   if (options.format == kOwnFormat) {
     return print_counts(file, import_runs(options.db, file, options.unpacked_limit_bytes));
   }
@@ -67,19 +67,19 @@ void import_file(const ImportOptions& options, const std::filesystem::path& file
   print_imported(file, import_benchmarks(db, request));
 }
 
-void check_options(const ImportOptions& options) {
+void check_options(const RunImportOptions& options) {
   const auto& words = options.benchmarks;
   if (options.format != kOwnFormat) return;
   if (words.matrix.empty() && words.started_utc.empty() && words.git_commit.empty()) return;
   throw InputError("[import] --matrix, --date and --commit describe results of benchmark programs: add --format");
 }
 
-ExitCode import_files(const ImportOptions& options) {
+ExitCode import_files(const RunImportOptions& options) {
   check_options(options);
   auto code = ExitCode::fine;
   for (const auto& file : options.files) {
     try {
-      import_file(options, file);
+      import_one(options, file);
     } catch (const InputError& e) {
       reports::print_text(stderr, std::string(e.what()) + "\n");
       code = ExitCode::usage;
@@ -100,7 +100,7 @@ std::string format_list() {
   return out;
 }
 
-void add_benchmark_options(CLI::App& command, ImportOptions& options) {
+void add_benchmark_options(CLI::App& command, RunImportOptions& options) {
   const auto take = [&options](const std::string& name) { options.format = name; };
   add_name_option(command, "--format", format_names(), take, "what wrote the files")->default_str(kOwnFormat);
   command
@@ -122,7 +122,7 @@ void add_benchmark_options(CLI::App& command, ImportOptions& options) {
 
 void add_import(CLI::App& app, CommandContext& context) {
   auto* command = app.add_subcommand("import", "Imports files of `perfbench export`, or results of benchmark programs");
-  auto options = std::make_shared<ImportOptions>();
+  auto options = std::make_shared<RunImportOptions>();
   add_db_option(*command, options->db, "database; created if it does not exist");
   add_path(*command, "FILE", options->files, PathIs::file, "known records are left unchanged")->required();
   add_benchmark_options(*command, *options);

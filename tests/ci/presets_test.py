@@ -7,7 +7,7 @@ import sys
 ROOT = pathlib.Path(sys.argv[1])
 OF_CI = ["ci/stages/30-build.sh", "ci/stages/60-engine-alone.sh", "ci/stages/65-cuda.sh", "ci/stages/70-asan.sh",
          "ci/stages/75-tsan.sh", "ci/fuzz.sh"]
-OF_USERS = ["ci/setup.sh", "containers/Containerfile", "README.md", "harness/pairs/engine_build.cpp"]
+OF_USERS = ["ci/setup.sh", "containers/Containerfile", "README.md", "harness/pairs/commit_build.cpp"]
 PRESETS = {p["name"]: p for p in json.loads((ROOT / "CMakePresets.json").read_text())["configurePresets"]}
 
 

@@ -7,8 +7,8 @@
 #include "harness/execute/launcher.h"
 #include "harness/execute/process.h"
 #include "harness/matrix/matrix.h"
+#include "harness/system/place_names.h"
 #include "harness/system/sha256.h"
-#include "harness/system/text_template.h"
 #include "workloads/spec/regular_file.h"
 #include "workloads/spec/run_program.h"
 #include "workloads/spec/run_spec.h"
@@ -75,14 +75,10 @@ void add_files(const spec::ProgramSpec& program, std::map<std::string, std::stri
 
 spec::ProgramSpec program_to_start(const spec::RunSpec& run, const ProgramPlace& place, const fs::path& attempt_dir) {
   auto program = run.program->spec;
-  const auto fill = [&](std::string& text) {
-    text = fill_all(text, [&](const std::string& name) { return place_value(name, place, attempt_dir); });
-  };
   try {
-    for (auto& argument : program.command) fill(argument);
-    for (auto& [name, value] : program.env) fill(value);
-    for (auto& file : program.files) fill(file.path);
-    fill(program.workdir);
+    for_each_template(program, [&](std::string& text) {
+      text = fill_all(text, [&](const std::string& name) { return place_value(name, place, attempt_dir); });
+    });
   } catch (const TemplateError& e) {
     throw LaunchError(std::string("[launch] ") + e.what());
   }

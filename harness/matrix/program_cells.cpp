@@ -15,7 +15,6 @@
 #include "harness/system/input_error.h"
 #include "harness/system/place_names.h"
 #include "harness/system/run_id.h"
-#include "harness/system/text_template.h"
 #include "workloads/spec/loss_chunk.h"
 #include "workloads/spec/run_json.h"
 #include "workloads/spec/run_program.h"
@@ -168,15 +167,7 @@ class ProgramCells {
       program.command.insert(program.command.end(), rule.command.begin(), rule.command.end());
       for (const auto& [name, value] : rule.env) program.env[name] = value;
     }
-    const auto fill = [&](std::string& text) {
-      text = fill_known(text, [&](const std::string& name) {
-        return is_place_name(name) ? std::nullopt : std::optional(value_for(cell, name));
-      });
-    };
-    for (auto& word : program.command) fill(word);
-    for (auto& [name, value] : program.env) fill(value);
-    for (auto& file : program.files) fill(file.path);
-    fill(program.workdir);
+    fill_keys(program, [&](const std::string& name) { return value_for(cell, name); });
     if (file_.handled.contains("steps")) program.steps = cell.run.steps;
     return program;
   }

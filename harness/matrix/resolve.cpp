@@ -10,7 +10,6 @@
 #include "harness/matrix/yaml_document.h"
 #include "harness/system/input_error.h"
 #include "harness/system/place_names.h"
-#include "harness/system/text_template.h"
 #include "workloads/datasets/dataset_error.h"
 #include "workloads/datasets/flat_tokens.h"
 #include "workloads/spec/divide_up.h"
@@ -364,15 +363,7 @@ std::string Resolver::template_value(const Resolved& resolved, const std::string
 
 spec::ProgramSpec Resolver::filled_program(const Resolved& resolved) const {
   auto program = program_->spec;
-  const auto fill = [&](std::string& text) {
-    text = fill_known(text, [&](const std::string& name) {
-      return is_place_name(name) ? std::nullopt : std::optional(template_value(resolved, name));
-    });
-  };
-  for (auto& argument : program.command) fill(argument);
-  for (auto& [name, value] : program.env) fill(value);
-  for (auto& file : program.files) fill(file.path);
-  fill(program.workdir);
+  fill_keys(program, [&](const std::string& name) { return template_value(resolved, name); });
   if (resolved.in_force.contains("steps")) program.steps = resolved.run.steps;
   return program;
 }

@@ -3,7 +3,12 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <string>
 #include <string_view>
+
+#include "harness/system/text_template.h"
+#include "workloads/spec/program_spec.h"
 
 namespace perfbench::harness {
 
@@ -13,6 +18,25 @@ inline constexpr std::array<std::string_view, 4> kPlaceNames{"cwd", "python", "r
 
 inline bool is_place_name(std::string_view name) {
   return std::find(kPlaceNames.begin(), kPlaceNames.end(), name) != kPlaceNames.end();
+}
+
+// Calls `f` with every text of a program that may hold templates.
+template <class F>
+void for_each_template(spec::ProgramSpec& program, F&& f) {
+  for (auto& word : program.command) f(word);
+  for (auto& [name, value] : program.env) f(value);
+  for (auto& file : program.files) f(file.path);
+  f(program.workdir);
+}
+
+// Fills all names except those above with `value_of(name)`. Throws TemplateError.
+template <class Value>
+void fill_keys(spec::ProgramSpec& program, const Value& value_of) {
+  for_each_template(program, [&](std::string& text) {
+    text = fill_known(text, [&](const std::string& name) {
+      return is_place_name(name) ? std::nullopt : std::optional<std::string>(value_of(name));
+    });
+  });
 }
 
 }  // namespace perfbench::harness

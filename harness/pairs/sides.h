@@ -18,15 +18,16 @@ namespace perfbench::harness {
 struct AbSide {
   std::string asked;  // "HEAD~1", "/opt/perfbench", "set:attention=flash", "current"
   SideKind kind = SideKind::current;
-  std::string commit = {};  // for a revision, 40 digits
-  // For a revision of a training program: its repository. Once the revision is built, the path is that of its tree.
+  std::string commit = {};                // for a revision, 40 digits
+  std::filesystem::path repository = {};  // for a revision: the one that has its commit
+  // For a revision of a training program: how to build it. Once it is built, the path is that of its tree.
   std::optional<ProgramRepository> program = {};
   EngineProgram engine = {};                       // the engine to start; for a revision once it is built
   std::vector<std::string> set = {};               // "attention=flash", for every cell
   std::vector<std::string> engine_arguments = {};  // added after the arguments of every run (Launcher)
   std::string matrix = {};                         // for a command: the text of its own matrix
-  std::map<std::string, std::string> variables =
-      {};  // for an environment: added to the variables of the matrix's program
+  // For an environment: added to the variables of the matrix's program.
+  std::map<std::string, std::string> variables = {};
 };
 
 // The record of a side in a comparison. `sha256` is that of the engine's file (engine_sha256).

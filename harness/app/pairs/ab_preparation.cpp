@@ -91,20 +91,23 @@ AbSide named_side(const std::string& text, const AbOptions& options, const Insta
     if (words.command.empty()) throw InputError("[compare] 'cmd:' needs a command");
     return {.asked = text, .kind = SideKind::command, .engine = {locate_adapter()}, .matrix = program_matrix(words)};
   }
-  std::optional<ProgramRepository> program;
+  std::optional<RevisionSource> source;
   auto side = parse_side(text, installation.engine, [&](const std::string& revision) {
-    const auto source = revision_source(options, installation);
-    program = source.program;
-    return source.history.commit(revision);
+    source = revision_source(options, installation);
+    return source->history.commit(revision);
   });
-  if (!program) return side;
-  side.program = std::move(program);
-  side.engine = {installation.engine};
-  return side;
+  if (!source) return side;
+  auto revision = named_revision(side.commit, *source, installation);
+  revision.asked = side.asked;
+  return revision;
 }
 
 AbSide named_revision(const std::string& commit, const RevisionSource& source, const Installation& installation) {
-  AbSide side{.asked = short_commit(commit), .kind = SideKind::revision, .commit = commit, .program = source.program};
+  AbSide side{.asked = short_commit(commit),
+              .kind = SideKind::revision,
+              .commit = commit,
+              .repository = source.history.root(),
+              .program = source.program};
   if (source.program) side.engine = {installation.engine};
   return side;
 }
@@ -141,15 +144,14 @@ void check_before_building(const AbSide& a, const AbSide& b, const AbOptions& op
   open_database(options.db);
 }
 
-AbSide ready_side(AbSide side, const AbOptions& options, const Installation& installation,
-                  const Interruption& interruption) {
+AbSide ready_side(AbSide side, const AbOptions& options, const Interruption& interruption) {
   if (side.kind != SideKind::revision) return side;
   const auto settings = build_settings(options, interruption.fd());
+  const GitHistory history(side.repository);
   if (side.program) {
-    side.program->path =
-        build_tree(GitHistory(side.program->path), side.commit, side.program->build, settings).string();
+    side.program->path = build_tree(history, side.commit, side.program->build, settings).string();
   } else {
-    side.engine = {build_engine(revision_source(options, installation).history, side.commit, settings)};
+    side.engine = {build_engine(history, side.commit, settings)};
   }
   return side;
 }

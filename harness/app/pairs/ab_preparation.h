@@ -45,7 +45,6 @@ void check_before_building(const AbSide& a, const AbSide& b, const AbOptions& op
                            const Installation& installation);
 
 // Builds the engine or the tree of a revision; other sides need no work. Throws BuildError, Cancelled.
-AbSide ready_side(AbSide side, const AbOptions& options, const Installation& installation,
-                  const Interruption& interruption);
+AbSide ready_side(AbSide side, const AbOptions& options, const Interruption& interruption);
 
 }  // namespace perfbench::harness

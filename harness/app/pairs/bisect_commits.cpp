@@ -104,9 +104,7 @@ class Bisect {
                                   .bad_commit = commits_.back()});
   }
 
-  AbSide ready(const std::string& commit) const {
-    return ready_side(named(commit), request_.ab, installation_, interruption_);
-  }
+  AbSide ready(const std::string& commit) const { return ready_side(named(commit), request_.ab, interruption_); }
   AbSide named(const std::string& commit) const { return named_revision(commit, source_, installation_); }
 
   // Cells that did not regress would only cost time.

@@ -73,8 +73,8 @@ ExitCode compare_pairs(CompareOptions& options, const CommandContext& context) {
   if (!options.layout.output.empty()) require_writable_file("[compare] --output", options.layout.output);
   if (!options.layout.html.empty()) require_writable_file("[compare] --html", options.layout.html);
   Interruption interruption;
-  a = ready_side(std::move(a), options.ab, context, interruption);
-  b = ready_side(std::move(b), options.ab, context, interruption);
+  a = ready_side(std::move(a), options.ab, interruption);
+  b = ready_side(std::move(b), options.ab, interruption);
   auto outcome = compare_sides(a, b, options.ab, AbPurpose::compare, context, interruption);
   if (outcome.cancelled) {
     reports::print(stderr, "cancelled{}\n", options.ab.detection ? "" : "; `--resume` continues it");

@@ -90,7 +90,7 @@ void save(CheckpointSaver& saver, spec::StepRecord& record) {
   record.wall_ns += record.checkpoint_ns;
 }
 
-// The steps from the first to the last, and what comes before and after them.
+// Restores the state that the run begins from, takes its steps, and writes its result.
 void take_steps(const Instrumentation::Options& options, const spec::RunSpec& run, const Ranks& ranks,
                 std::int64_t started_ns, Assembly& assembly) {
   Trainer& trainer = assembly.trainer();

@@ -85,7 +85,7 @@ struct ConstraintRule {
 // The training program that runs instead of perfbench-engine.
 struct ProgramPart {
   spec::ProgramSpec spec;                   // including its templates
-  ProgramRepository repo;                   // its path is empty if there is none
+  ProgramRepository repo;                   // an empty path: the program names no repository
   std::map<std::string, std::string> used;  // names in templates, with the pointer of their first use
   std::vector<std::string> free_keys;       // names that are neither keys of a run nor filled in at the start
 };

@@ -35,18 +35,22 @@ double deviation_ratio(std::span<const double> logs, const ScreenRule& rule) {
                    mean_square_difference(logs, 0, since, rule.smallest_sigma));
 }
 
+// The newest nights, and those before that they are compared with.
+std::span<const double> compared_nights(std::span<const double> logs, const ScreenRule& rule) {
+  return logs.last(std::min(logs.size(), rule.most_reference + kNewest));
+}
+
 }  // namespace
 
 double newest_scatter(std::span<const double> logs, const ScreenRule& rule) {
   if (logs.size() < kFewestToFollow) return 1;
-  const double ratio = deviation_ratio(logs.last(std::min(logs.size(), rule.most_reference + kNewest)), rule);
+  const double ratio = deviation_ratio(compared_nights(logs, rule), rule);
   return ratio < kWorthFollowing ? 1 : ratio;
 }
 
 std::optional<NoiseChange> find_noise_change(std::span<const double> logs, const ScreenRule& rule) {
   if (logs.size() < kFewestOfNoise) return std::nullopt;
-  const auto most = std::min(logs.size(), rule.most_reference + kNewest);
-  const auto nights = logs.last(most);
+  const auto nights = compared_nights(logs, rule);
   const double ratio = deviation_ratio(nights, rule);
   if (ratio < kWorthSimulating) return std::nullopt;
   // The reference are all nights but the newest ones: set() leaves out the last most_recent of what it is given.

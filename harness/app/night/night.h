@@ -37,8 +37,8 @@ struct NightOptions {
   AbOptions ab = {};                   // matrix, database, run directories, execution, and options of the pairs
   std::int64_t repeats = 0;            // 0: as the matrix says
   std::filesystem::path archive = {};  // folder of engines; empty: beside the database
-  std::filesystem::path control =
-      {};                    // engine that is fixed from now on; empty: the present one, or tonight's if there is none
+  // The control's engine from now on. Empty: the control keeps its engine; a new control takes tonight's.
+  std::filesystem::path control = {};
   ScreenBudget budget = {};  // of false screens
   bool run_control = true;
   bool confirm = true;

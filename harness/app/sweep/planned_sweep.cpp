@@ -23,7 +23,7 @@ YamlDocument load_file(const MatrixOptions& options, const std::filesystem::path
   for (const auto& file : {asked, data_dir / asked, named}) {
     if (std::filesystem::exists(file)) return YamlDocument::load(file, "matrix");
   }
-  return YamlDocument::load(asked, "matrix");  // which says that there is none
+  return YamlDocument::load(asked, "matrix");  // its error names the missing file
 }
 
 }  // namespace

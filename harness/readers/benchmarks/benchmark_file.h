@@ -69,7 +69,7 @@ struct BenchmarkFile {
   std::vector<std::string> notes;  // sentences for the reader of the numbers
 };
 
-// Reads a file beside the one that is imported, by its path relative to that; nullopt if there is none.
+// Reads a file by its path relative to the imported one. Returns nullopt if it does not exist.
 using SideFiles = std::function<std::optional<std::string>(const std::string& path)>;
 
 struct BenchmarkSource {

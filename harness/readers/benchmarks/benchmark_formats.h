@@ -15,7 +15,7 @@ struct BenchmarkFormat {
 };
 
 std::span<const BenchmarkFormat> benchmark_formats();
-// nullptr if there is none of that name.
+// Returns nullptr for an unknown name.
 const BenchmarkFormat* find_benchmark_format(std::string_view name);
 
 // Reads a whole file. Throws BenchmarkError, also for a file without any row.

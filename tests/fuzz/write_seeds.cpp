@@ -84,8 +84,9 @@ void write_benchmark_seeds(const fs::path& folder) {
           "datetime": "2026-11-27T12:00:00.5+00:00"})",
       R"({"result_columns": ["result", "params", "version"], "results": {"b.time_x": [[1.5, null, NaN, 4.5],
           [["1", "2"], ["'a'", "'b'"]], "v"]}, "date": 1764201600000, "version": 2})",
-      "# size count type redop root time algbw busbw #wrong time algbw busbw #wrong\n"
-      "8 2 float sum -1 5.0 0.1 0.2 0 6.0 0.1 0.2 N/A\n"};
+      R"(# size count type redop root time algbw busbw #wrong time algbw busbw #wrong
+8 2 float sum -1 5.0 0.1 0.2 0 6.0 0.1 0.2 N/A
+)"};
   fs::create_directories(folder);
   for (std::size_t i = 0; i < std::size(examples); ++i) {
     std::ofstream(folder / std::to_string(i), std::ios::binary) << static_cast<char>(i) << '\3' << examples[i];

@@ -206,13 +206,14 @@ std::vector<std::string> program_names(const fs::path& data_dir) {
   return names;
 }
 
-void run_with_program(std::vector<Cell>& cells, const ProgramChoice& choice, const fs::path& data_dir) {
+void run_with_program(Expansion& matrix, const ProgramChoice& choice, const fs::path& data_dir) {
   const auto path = file_of(choice.program, data_dir);
   const auto document = YamlDocument::load(path, "program");
   const auto given = choice.repo.empty() ? std::string() : fs::canonical(choice.repo).string();
   const auto file = read_program_file(document, {.given = given, .fallback = fs::current_path().string()});
   ProgramCells program(file, path.filename().string(), data_dir);
-  for (auto& cell : cells) {
+  if (!file.program.repo.path.empty()) matrix.program_repo = file.program.repo;
+  for (auto& cell : matrix.cells) {
     if (cell.run.program) {
       throw InputError("[program] --program " + choice.program + ": the matrix has a 'program' of its own");
     }

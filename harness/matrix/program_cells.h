@@ -7,7 +7,7 @@
 
 namespace perfbench::harness {
 
-struct Cell;
+struct Expansion;
 
 // The program files of `data_dir`, by name, sorted.
 std::vector<std::string> program_names(const std::filesystem::path& data_dir);
@@ -18,9 +18,9 @@ struct ProgramChoice {
   std::filesystem::path repo;  // for {repo}; empty: that of the file, or else the current folder
 };
 
-// Replaces perfbench-engine by the program in every cell. A cell becomes infeasible, with the reason, if the program
-// cannot be told one of its values. Throws InputError for an unknown name, a broken file, or cells that have a program
-// of their own.
-void run_with_program(std::vector<Cell>& cells, const ProgramChoice& choice, const std::filesystem::path& data_dir);
+// Replaces perfbench-engine by the program in every cell, and names its repository. A cell becomes infeasible, with the
+// reason, if the program cannot be told one of its values. Throws InputError for an unknown name, a broken file, or
+// cells that have a program of their own.
+void run_with_program(Expansion& matrix, const ProgramChoice& choice, const std::filesystem::path& data_dir);
 
 }  // namespace perfbench::harness

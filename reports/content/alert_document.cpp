@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/app/night/alert_delivery.h"
+#include "harness/matrix/matrix.h"
 #include "reports/content/cells.h"
 #include "reports/render/format/escape.h"
 #include "reports/render/format/number.h"
@@ -35,7 +36,7 @@ std::string change_text(const harness::Finding& finding) {
 
 std::string subject_text(const harness::Finding& finding) {
   const auto& series = finding.series;
-  const auto where = series.matrix + ", " + series.cell;
+  const auto where = series.matrix + ", " + harness::shown_label(series.cell);
   if (finding.kind == harness::FindingKind::vanished_cell) return "vanished cell: " + where;
   return fmt::format("{} of {} in {}", spec::enum_name(finding.kind), series.metric, where);
 }
@@ -154,7 +155,7 @@ Row alert_row(const Alert& alert, Audience audience) {
                     enum_cell(spec::enum_name(alert.state()), alert_tone(alert)),
                     enum_cell(spec::enum_name(f.kind)),
                     f.series.matrix,
-                    f.series.cell,
+                    {harness::shown_label(f.series.cell), f.series.cell},
                     f.series.metric,
                     {change_text(f), value_of(f.ratio)},
                     {or_nothing(joined(f.confirmation)), f.confirmation}}};

@@ -71,7 +71,7 @@ Table findings_table(const std::vector<NightFinding>& findings) {
   for (const auto& finding : findings) {
     const auto& f = finding.finding;
     const std::string kind(spec::enum_name(f.kind));
-    table.rows.push_back({.cells = {f.series.cell,
+    table.rows.push_back({.cells = {{harness::shown_label(f.series.cell), f.series.cell},
                                     f.series.metric,
                                     {kind, kind, tone_of(verdict_of(finding))},
                                     {change_of(finding), value_of(f.ratio)},

@@ -32,7 +32,7 @@ class Commands {
     const auto document = is_text ? harness::YamlDocument::parse(matrix, "matrix", "one.yaml")
                                   : harness::YamlDocument::load(kData / "matrices" / (matrix + ".yaml"), "matrix");
     auto expansion = harness::expand(document, catalog_, overrides);
-    harness::run_with_program(expansion.cells, {.program = program_, .repo = kData}, kData);
+    harness::run_with_program(expansion, {.program = program_, .repo = kData}, kData);
     std::erase_if(expansion.cells, [](const harness::Cell& cell) { return cell.excluded.has_value(); });
     text_ += "# " + expansion.name;
     for (const auto& words : overrides.set) text_ += " " + words;

@@ -64,6 +64,14 @@ void refuse_made_up_nights(Connection& db) {
                   db.path().string()));
 }
 
+// A training program changes with its own commits, and says nothing about the machine. Its nights have a cell of an
+// installed matrix as their control.
+PlannedWork control_work(Night& night, const PlannedWork& work, const Measured& measured) {
+  if (!measured.runs_program) return work;
+  auto cells = expand_matrix({.file = "quickstart"}, night.catalog, night.installation.data_dir()).cells;
+  return plan_work(std::move(cells), night.installation, night.catalog, night.interruption.fd());
+}
+
 void measure_control(Night& night, const PlannedWork& work, Measured& out) {
   if (!night.options.control.empty()) night.archive.set_control(night.options.control);
   auto engine = night.archive.control();
@@ -129,6 +137,7 @@ PlannedWork plan_night(Night& night, const std::function<bool(const Cell&)>& can
   options.ab.rule();  // throws if something cannot work
   auto expansion = load_matrix(options.ab.matrix, night.catalog, night.installation.data_dir());
   out.matrix = expansion.name;
+  out.runs_program = !expansion.cells.empty() && expansion.cells.front().run.program;
   std::erase_if(expansion.cells, [&](const Cell& cell) { return !can_measure(cell); });
   for (auto& cell : expansion.cells) {
     if (options.repeats > 0) cell.repeats = options.repeats;
@@ -153,7 +162,7 @@ Measured measure(Night& night) {
       night.store.db());  // also opens it, because it is better to report a failure now than after an hour
   keep_engine(night, out);
   run_cells(night, work, night_settings(night, out.engine, SweepKind::night), out);
-  if (night.options.run_control && !out.cancelled) measure_control(night, work, out);
+  if (night.options.run_control && !out.cancelled) measure_control(night, control_work(night, work, out), out);
   remove_old_engines(night);
   return out;
 }

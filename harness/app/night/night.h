@@ -64,6 +64,7 @@ struct Night {
 
 struct Measured {
   std::string matrix;
+  bool runs_program = false;                    // the cells run a training program in place of the engine
   AbSide engine;                                // the engine of cells
   std::map<std::string, AbSide> other_engines;  // by label: the engines of cells that ran with another one
   std::filesystem::path libraries;              // those of `engine`, in the archive
@@ -77,6 +78,7 @@ struct Measured {
   bool cancelled = false;
 
   const AbSide& engine_of(const std::string& cell) const;
+  std::string code_name() const { return runs_program ? "program" : "engine"; }
 };
 Measured measure(Night& night);
 
@@ -98,8 +100,9 @@ struct Screened {
 };
 Screened screen(Night& night, const Measured& measured);
 
-// Asks pairs to compare a series with too few nights with the engine of the night `good`.
-void compare_with_night(Finding& series, const NightId& good);
+// Asks pairs to compare a series with too few nights with the code of the night `good`, which Measured::code_name calls
+// `code`.
+void compare_with_night(Finding& series, const NightId& good, const std::string& code);
 
 struct Confirmed {
   std::vector<NightFinding> findings;

@@ -111,7 +111,7 @@ bool is_not_before(const std::vector<NightPoint>& nights, const NightPoint& nigh
 }
 
 // The newest night of a cell, on any machine; for a cell with a live alert, the last good night before it.
-void find_last_good_nights(Night& night, Screened& out) {
+void find_last_good_nights(Night& night, const Measured& measured, Screened& out) {
   auto& earlier = out.earlier;
   if (earlier.empty() || std::all_of(earlier.begin(), earlier.end(), [](const auto& c) { return c.second.empty(); })) {
     out.notes.push_back(
@@ -129,15 +129,16 @@ void find_last_good_nights(Night& night, Screened& out) {
       });
     });
     if (good == nights.rend()) continue;
-    compare_with_night(series, good->night);
+    compare_with_night(series, good->night, measured.code_name());
   }
 }
 
 }  // namespace
 
-void compare_with_night(Finding& series, const NightId& good) {
+void compare_with_night(Finding& series, const NightId& good, const std::string& code) {
   series.last_good = good;
-  series.detail = "too few nights on this class of machine: compared with the engine of " + date_of(good.started_utc);
+  series.detail = fmt::format("too few nights on this class of machine: compared with the {} of {}", code,
+                              date_of(good.started_utc));
 }
 
 Screened screen(Night& night, const Measured& measured) {
@@ -148,6 +149,8 @@ Screened screen(Night& night, const Measured& measured) {
   const auto known = known_shifts(load_alerts(night.store.db(), AlertScope::all));
   for (const auto& screened : kScreenedMetrics) {
     const std::string metric = screened.tag;
+    // Pairs of a program do not judge its start-up, which consists of imports.
+    if (measured.runs_program && metric == "startup_time_s") continue;
     const auto seen = look_at_history(night.store.db(), {.matrix = measured.matrix, .metric = metric, .night = sweeps},
                                       known, night.options.budget);
     const bool is_step_time = metric == "step_time_s";
@@ -172,7 +175,7 @@ Screened screen(Night& night, const Measured& measured) {
                                                [&](const Finding& series) { return series.series.cell == cell.cell; }));
   }
   out.unseen = cells_without_numbers(measured.matrix, tonight, out);
-  find_last_good_nights(night, out);
+  find_last_good_nights(night, measured, out);
   return out;
 }
 

@@ -64,7 +64,9 @@ void check_launcher(const std::vector<AbCell>& cells) {
 
 RevisionSource revision_source(const AbOptions& options, const Installation& installation) {
   const ModelCatalog catalog(installation.data_dir());
-  const auto matrix = expand_matrix({.file = options.matrix.file, .overrides = {.set = options.matrix.overrides.set}},
+  const auto matrix = expand_matrix({.file = options.matrix.file,
+                                     .overrides = {.set = options.matrix.overrides.set},
+                                     .program = options.matrix.program},
                                     catalog, installation.data_dir());
   const bool runs_program = !matrix.cells.empty() && matrix.cells.front().run.program;
   auto program = matrix.program_repo;
@@ -121,8 +123,9 @@ PairedMatrix pair_matrix(const AbSide& a, const AbSide& b, const AbOptions& opti
         b.asked));
   }
   out.cells = pair_cells(options.matrix.overrides, a, b, [&](const Overrides& overrides, const AbSide& side) {
-    auto expansion = expand_matrix({.file = options.matrix.file, .text = side.matrix, .overrides = overrides}, catalog,
-                                   installation.data_dir());
+    auto expansion = expand_matrix(
+        {.file = options.matrix.file, .text = side.matrix, .overrides = overrides, .program = options.matrix.program},
+        catalog, installation.data_dir());
     out.notices.insert(expansion.notices.begin(), expansion.notices.end());
     out.name = expansion.name;
     return expansion;

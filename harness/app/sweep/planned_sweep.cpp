@@ -39,7 +39,7 @@ std::string matrix_name(const MatrixOptions& options, const std::filesystem::pat
 Expansion expand_matrix(const MatrixOptions& options, const ModelCatalog& catalog,
                         const std::filesystem::path& data_dir) {
   auto out = expand(load_file(options, data_dir), catalog, options.overrides);
-  if (!options.program.program.empty()) run_with_program(out.cells, options.program, data_dir);
+  if (!options.program.program.empty()) run_with_program(out, options.program, data_dir);
   return out;
 }
 

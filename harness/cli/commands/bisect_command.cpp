@@ -54,6 +54,7 @@ void add_bisect(CLI::App& app, CommandContext& context) {
   command->add_option("BAD", options->bad, "revision that is too slow, with GOOD among its first-parent ancestors")
       ->required();
   add_matrix_options(*command, options->ab.matrix);
+  add_program_options(*command, options->ab.matrix.program);
   add_db_option(*command, options->ab.db, "database; created if it does not exist");
   command->add_option("--metric", options->metric, "metric of the catalog that got worse")
       ->type_name("METRIC")

@@ -60,6 +60,9 @@ ExitCode compare_pairs(CompareOptions& options, const CommandContext& context) {
   if (!options.ab.matrix.file.empty() && of_commands) {
     throw InputError("[compare] sides cmd: have no matrix: leave FILE out");
   }
+  if (!options.ab.matrix.program.program.empty() && of_commands) {
+    throw InputError("[compare] sides cmd: are programs themselves: leave --program out");
+  }
   add_reading(options.reading, options.ab.program);
   const auto rule = options.ab.rule();  // throws if it is invalid
   if (const auto fewest = pairs_lacking(rule); options.gate && fewest) {
@@ -157,6 +160,7 @@ void add_pair_options(CLI::App& command, CompareOptions& options) {
               [](const std::string& side) { return side.empty() ? path_complaint(side, PathIs::either) : ""; }, ""))
           ->group(kAbGroup);
   add_matrix_options(command, options.ab.matrix, MatrixFile::optional);
+  add_program_options(command, options.ab.matrix.program);
   add_reading_options(command, options.reading, "--read-metric");
   add_execution_options(command, options.ab.execution);
   add_ab_options(command, options.ab, kAbGroup);

@@ -164,6 +164,7 @@ void add_nightly(CLI::App& app, CommandContext& context) {
   ab.detection_judges = DetectionJudges::everything;
   ab.discards_per_pair = 3;  // a noisy machine costs time, but an alert that could not be confirmed costs a night
   add_matrix_options(*command, ab.matrix);
+  add_program_options(*command, ab.matrix.program);
   add_db_option(*command, ab.db, "database; created if it does not exist; keep it from night to night");
   add_night_options(*command, *options);
   add_execution_options(*command, ab.execution);

@@ -214,6 +214,82 @@ TEST_F(ProgramRevisions, AreBisected) {
   EXPECT_THAT(end.output, HasSubstr("the culprit"));
 }
 
+// Nights of the program as it lies in the repository, without a build.
+class ProgramNights : public ProgramRevisions {
+ protected:
+  void SetUp() override {
+    ProgramRevisions::SetUp();
+    write_matrix("  repo: {path: repo}\n  command: [python3, train.py]\n");
+  }
+  void write_matrix(const std::string& program) const {
+    std::ofstream(dir_ / "n.yaml") << "name: nights\nprogram:\n  reader: nanogpt\n" << program;
+  }
+  ProcessEnd night(std::vector<std::string> more = {"--no-control"}) const {
+    more.insert(more.begin(),
+                {"nightly", "n.yaml", "--most-foreign", "1", "--most-steal", "1", "--build-cache", "cache"});
+    return perfbench(more);
+  }
+};
+
+TEST_F(ProgramNights, CompareWithTheCommitOfTheLastGoodNight) {
+  commit("quick", 100);
+  const auto first = night();
+  EXPECT_EQ(first.exit_code, 2) << first.error_output;
+  EXPECT_THAT(first.output, HasSubstr("its first night"));
+  commit("just as quick", 100);
+  const auto same = night();
+  EXPECT_EQ(same.exit_code, 0) << same.output << same.error_output;
+  commit("slow", 110);
+  const auto slow = night();
+  EXPECT_EQ(slow.exit_code, 1) << slow.error_output;
+  EXPECT_THAT(slow.output, testing::ContainsRegex("step_time_s [|] regression [|] [+](9.9|10)"));
+  EXPECT_THAT(slow.output, HasSubstr("compared with the program of "));
+}
+
+TEST_F(ProgramNights, SayWhyAnEarlierVersionIsNotCompared) {
+  commit("one", 100);
+  ASSERT_EQ(night().exit_code, 2);
+  const auto unchanged = night();
+  EXPECT_EQ(unchanged.exit_code, 2);
+  EXPECT_THAT(unchanged.output, HasSubstr("by its commit and its files: it did not change"));
+  std::ofstream(dir_ / "repo/train.py", std::ios::app) << "# changed\n";
+  EXPECT_EQ(night().exit_code, 0) << "the last good night's commit can be run";
+  std::ofstream(dir_ / "repo/train.py", std::ios::app) << "# changed again\n";
+  EXPECT_THAT(night().output, HasSubstr("was not a commit of a repository without other changes"));
+  git({"checkout", "-q", "train.py"});
+  write_matrix("  repo: {path: repo, build: [['false']]}\n  command: [python3, train.py]\n");
+  EXPECT_EQ(night().exit_code, 2);
+  commit("two", 100);
+  EXPECT_THAT(night().output, HasSubstr("The program of the last good night did not run"));
+}
+
+TEST_F(ProgramNights, WithoutARepositoryConfirmNothing) {
+  const auto script = dir_ / "train.py";
+  write_matrix("  command: [python3, '" + script.string() + "']\n");
+  const auto write = [&](const std::string& rest) {
+    std::ofstream(script) << "for i in range(20):\n    print(f'iter {i}: loss 4.0, time 100.00ms, mfu 1.0%')\n" << rest;
+  };
+  write("");
+  ASSERT_EQ(night().exit_code, 2);
+  write("# another version\n");
+  const auto end = night();
+  EXPECT_EQ(end.exit_code, 2);
+  EXPECT_THAT(end.output, HasSubstr("was not a commit of a repository"));
+}
+
+// A control that ran the program would move with it, and its drift would be subtracted from the program's.
+TEST_F(ProgramNights, HaveAControlOfTheEnginesOwn) {
+  commit("one", 100);
+  const auto end = night({});
+  EXPECT_THAT(end.output, HasSubstr("Tonight's engine is the control from now on"));
+  const auto list = perfbench({"list", "runs", "--format", "json"});
+  for (const auto& run : Json::parse(list.output)["runs"]) {
+    const bool is_control = run["matrix"] == "control";
+    EXPECT_EQ(run["cell"].get<std::string>().find("model=llama-mini") != std::string::npos, is_control) << run;
+  }
+  EXPECT_THAT(list.output, HasSubstr("\"control\""));
+}
+
 TEST_F(ProgramRevisions, NeedARepositoryAndABuildThatWorks) {
   commit("one", 100);
   std::ofstream(dir_ / "none.yaml") << "name: none\nprogram: {command: [python3, train.py]}\n";

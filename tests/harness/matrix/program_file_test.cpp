@@ -43,7 +43,7 @@ class ProgramFiles : public testing::Test {
     write_text(dir_ / "toy.yaml", file);
     const ModelCatalog catalog(kData);
     auto out = expand(YamlDocument::parse(matrix, "matrix", "m.yaml"), catalog, overrides);
-    run_with_program(out.cells, {.program = (dir_ / "toy.yaml").string()}, kData);
+    run_with_program(out, {.program = (dir_ / "toy.yaml").string()}, kData);
     return out.cells;
   }
   Cell cell(const std::string& file, const Overrides& overrides = {}) const {
@@ -228,7 +228,7 @@ TEST_F(ProgramFiles, NameEachMistakeAtItsPlace) {
 }
 
 TEST_F(ProgramFiles, AnUnknownNameListsTheKnownOnes) {
-  std::vector<Cell> none;
+  Expansion none;
   try {
     run_with_program(none, {.program = "maxtxt"}, PERFBENCH_SOURCE_DIR);
     ADD_FAILURE() << "no error";

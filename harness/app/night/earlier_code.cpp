@@ -1,0 +1,128 @@
+#include "harness/app/night/earlier_code.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "harness/evidence/run_directory.h"
+#include "harness/system/input_error.h"
+
+namespace perfbench::harness {
+namespace fs = std::filesystem;
+namespace {
+
+using Facts = std::map<std::string, std::string>;
+
+constexpr std::string_view kRepositoryFacts = "libraries.repo.";
+constexpr std::string_view kFileFacts = "libraries.file.";
+constexpr const char* kCommitFact = "libraries.repo.commit";
+constexpr const char* kChangesFact = "libraries.repo.changes";
+
+EarlierCode without_pairs(Confirmation confirmation, std::string why) {
+  return {.side = {}, .no_pair = {confirmation, std::move(why)}};
+}
+
+const NightPoint* find_night(const Screened& screened, const std::string& cell, const std::string& sweep_id) {
+  const auto nights = screened.earlier.find(cell);
+  if (nights == screened.earlier.end()) return nullptr;
+  const auto found = std::find_if(nights->second.begin(), nights->second.end(),
+                                  [&](const NightPoint& point) { return point.night.sweep_id == sweep_id; });
+  return found == nights->second.end() ? nullptr : &*found;
+}
+
+// The commit and the files of a training program, as its run recorded them (harness/execute/program_start.h). Empty: it
+// named neither a repository nor a file.
+Facts version_of(const Facts& facts) {
+  Facts out;
+  for (const auto& [name, value] : facts) {
+    if (name.starts_with(kRepositoryFacts) || name.starts_with(kFileFacts)) out.emplace(name, value);
+  }
+  return out;
+}
+
+// Empty for a version with uncommitted changes, or without a repository.
+std::string clean_commit(const Facts& version) {
+  const auto commit = version.find(kCommitFact);
+  return commit == version.end() || version.contains(kChangesFact) ? std::string() : commit->second;
+}
+
+}  // namespace
+
+bool same_file(const fs::path& a, const fs::path& b) {
+  const auto bytes = read_file(a);
+  return bytes && bytes == read_file(b);
+}
+
+EarlierCode EarlierCodes::of(const std::string& cell, const NightId& then, const std::string& name) {
+  return measured_.runs_program ? revision(cell, then, name) : engine(cell, then, name);
+}
+
+EarlierCode EarlierCodes::engine(const std::string& cell, const NightId& then, const std::string& name) const {
+  const auto kept = night_.archive.of_night(then.sweep_id);
+  const auto& tonight = measured_.engine_of(cell);
+  if (!kept) {
+    return without_pairs(Confirmation::unconfirmed,
+                         "the engine of " + name + ", " + then.sweep_id + ", is not in the archive");
+  }
+  if (tonight.engine_arguments == measured_.engine.engine_arguments &&
+      same_file(kept->program.file, tonight.engine.file) &&
+      (kept->program.libraries.empty() || kept->program.libraries == measured_.libraries)) {
+    return without_pairs(Confirmation::refuted,
+                         "the engine of " + name + " is tonight's, bit for bit: the code did not change");
+  }
+  if (!kept->problem.empty()) {
+    auto out = without_pairs(Confirmation::unconfirmed, kept->problem);
+    out.should_have_run = true;
+    return out;
+  }
+  return {.side = AbSide{.kind = SideKind::binary, .engine = kept->program}};
+}
+
+EarlierCode EarlierCodes::revision(const std::string& cell, const NightId& then, const std::string& name) {
+  const auto* const point = find_night(screened_, cell, then.sweep_id);
+  const auto tonight = screened_.facts.find(cell);
+  const auto now = tonight == screened_.facts.end() ? Facts() : version_of(*tonight->second);
+  if (point == nullptr || now.empty()) {
+    return without_pairs(Confirmation::unconfirmed,
+                         "the version of the program is unknown: add 'repo: {path: FOLDER}' to the matrix");
+  }
+  const auto earlier = version_of(*point->facts);
+  if (earlier == now) {
+    return without_pairs(Confirmation::refuted,
+                         "the program of " + name + " is tonight's, by its commit and its files: it did not change");
+  }
+  const auto commit = clean_commit(earlier);
+  if (commit.empty()) {
+    return without_pairs(Confirmation::unconfirmed, "the program of " + name +
+                                                        " cannot be run again: it was not a commit of a repository "
+                                                        "without other changes");
+  }
+  if (commit == clean_commit(now)) {
+    return without_pairs(Confirmation::unconfirmed,
+                         "a file of the program that is not in its repository has changed since " + name);
+  }
+  try {
+    return {.side = revision_side(commit)};
+  } catch (const InputError& e) {
+    return without_pairs(Confirmation::unconfirmed, e.what());
+  }
+}
+
+AbSide EarlierCodes::revision_side(const std::string& commit) {
+  if (!source_) source_ = revision_source(night_.options.ab, night_.installation);
+  return named_revision(source_->history.commit(commit), *source_, night_.installation);
+}
+
+std::optional<std::pair<std::string, NightId>> EarlierCodes::oldest_revision() const {
+  std::optional<std::pair<std::string, NightId>> out;
+  for (const auto& [cell, nights] : screened_.earlier) {
+    const auto oldest = std::find_if(nights.begin(), nights.end(), [](const NightPoint& point) {
+      return !clean_commit(version_of(*point.facts)).empty();
+    });
+    if (oldest == nights.end()) continue;
+    if (!out || oldest->night.started_utc < out->second.started_utc) out.emplace(cell, oldest->night);
+  }
+  return out;
+}
+
+}  // namespace perfbench::harness

@@ -54,20 +54,26 @@ NightWindows windows_of(std::size_t n, const ScreenRule& rule) {
   return {.reference_first = last > rule.most_reference ? last - rule.most_reference : 0, .reference_last = last};
 }
 
-void PreparedNights::set(std::span<const double> logs, const ScreenRule& rule) {
+void PreparedNights::clip(std::span<const double> logs, double limit) {
+  values_.clear();
+  for (const double x : logs) values_.push_back(std::clamp(x - noise_.center, -limit, limit));
+}
+
+void PreparedNights::set(std::span<const double> logs, const ScreenRule& rule, double scatter) {
   const auto w = windows_of(logs.size(), rule);
   const auto reference = logs.subspan(w.reference_first, w.reference_last - w.reference_first);
   scratch_.assign(reference.begin(), reference.end());
   noise_.center = median_in_place(scratch_);
   noise_.sigma = std::max(rule.smallest_sigma, robust(reference, noise_.center));
   const double limit = rule.clip_deviations * noise_.sigma;
-  values_.clear();
-  for (const double x : logs) values_.push_back(std::clamp(x - noise_.center, -limit, limit));
+  clip(logs, limit);
   const auto clipped = std::span<const double>(values_).subspan(w.reference_first, reference.size());
   noise_.phi = lag1(clipped);
   noise_.innovation =
       std::max(innovation_deviation(clipped, noise_.phi), rule.smallest_sigma * std::sqrt(1 - noise_.phi * noise_.phi));
+  if (scatter > 1) clip(logs, scatter * limit);
 }
+
 double PreparedNights::robust(std::span<const double> values, double center) {
   scratch_.clear();
   for (const double x : values) scratch_.push_back(std::abs(x - center));

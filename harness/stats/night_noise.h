@@ -27,14 +27,15 @@ struct NightNoise {
 };
 
 // A series, clipped and centred, with the noise of its reference nights. One object serves many series, which spares
-// their memory.
+// their memory. Nights that deviate `scatter` times as much as the reference are clipped at as many times its limit.
 class PreparedNights {
  public:
-  void set(std::span<const double> logs, const ScreenRule& rule);
+  void set(std::span<const double> logs, const ScreenRule& rule, double scatter = 1);
   const std::vector<double>& values() const { return values_; }
   const NightNoise& noise() const { return noise_; }
 
  private:
+  void clip(std::span<const double> logs, double limit);
   double robust(std::span<const double> values, double center);
 
   std::vector<double> values_;

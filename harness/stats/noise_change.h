@@ -22,7 +22,7 @@ struct NoiseChange {
 std::optional<NoiseChange> find_noise_change(std::span<const double> logs, const ScreenRule& rule = {});
 
 // By how much the newest of these nights scatter more than those before, whether or not chance explains it: what the
-// screen's threshold grows by. 1 for less than 1.3 times as much, and for fewer than 120 nights.
+// screen's threshold grows by. 1 for less than 1.5 times as much, and for fewer than 120 nights.
 double newest_scatter(std::span<const double> logs, const ScreenRule& rule = {});
 
 }  // namespace perfbench::harness

@@ -226,9 +226,9 @@ std::optional<ShiftScore> largest_shift(std::span<const double> logs, const Scre
 std::optional<ScreenFinding> screen(const std::vector<double>& logs, const ScreenRule& rule) {
   const auto nights = nights_screened(logs, rule);
   if (nights.size() <= rule.fewest_before) return std::nullopt;
-  PreparedNights prepared;
-  prepared.set(nights, rule);
   const double scatter = newest_scatter(nights, rule);
+  PreparedNights prepared;
+  prepared.set(nights, rule, scatter);
   auto found = lasting_shift(nights, prepared, scatter, rule);
   if (!found) found = lone_night(nights, prepared, scatter, rule);
   if (!found) return std::nullopt;

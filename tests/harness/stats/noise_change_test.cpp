@@ -5,6 +5,8 @@
 #include <random>
 #include <vector>
 
+#include "harness/stats/screen.h"
+
 namespace perfbench::harness {
 namespace {
 
@@ -43,6 +45,20 @@ TEST(NoiseChange, NeedsSeventyNights) {
 
 TEST(NoiseChange, IsNotFoundInNightsThatRepeatExactly) {
   EXPECT_FALSE(find_noise_change(std::vector<double>(134, 1.0)));
+}
+
+// A shift of six deviations of the newest nights. Were they clipped at four deviations of the nights before, it would
+// look like one of 4 / 3.
+TEST(NoiseChange, DoesNotHideAShiftThatIsLargeBesideTheNewNoise) {
+  constexpr int kTrials = 20;
+  int found = 0;
+  for (unsigned seed = 0; seed < kTrials; ++seed) {
+    auto nights = noisy_nights(137, 118, seed);
+    ASSERT_GT(newest_scatter(nights), 1.5) << seed;
+    for (std::size_t i = 134; i < 137; ++i) nights[i] += 6 * 0.03;
+    found += screen(nights, with_share({}, 0.02)) ? 1 : 0;
+  }
+  EXPECT_GE(found, kTrials - 1);
 }
 
 }  // namespace

@@ -114,6 +114,16 @@ spec::ProgramSpec readable_program(const spec::ProgramSpec& program) {
   return out;
 }
 
+std::string program_line(const spec::ProgramSpec& program) {
+  const auto shown = readable_program(program);
+  std::string out;
+  for (const auto& [name, value] : shown.env) out += name + "=" + reports::shell_word(value) + " ";
+  for (const auto& word : shown.command) {
+    out += (&word == shown.command.data() ? "" : " ") + reports::shell_word(word);
+  }
+  return out;
+}
+
 void write_plan_json(const std::string& matrix, const std::vector<PlannedCell>& plan, const WritePlan& write) {
   write("{\n \"cells\": [");
   for (const auto& planned : plan) write((&planned == plan.data() ? "\n  " : ",\n  ") + indented(cell_json(planned)));
@@ -131,6 +141,7 @@ void write_plan_csv(const std::string& matrix, const std::vector<PlannedCell>& p
   write_names<spec::MemoryPeaks>(heading, "peak_");
   write_names<spec::FlopCounts>(heading, "");
   for (const auto& axis : axes) heading << axis + "_sent_bytes";
+  heading << "command";
   write(heading.finish());
   for (const auto& planned : plan) {
     const auto& cell = planned.cell;
@@ -155,6 +166,8 @@ void write_plan_csv(const std::string& matrix, const std::vector<PlannedCell>& p
                                  spec::field_names<spec::FlopCounts>().size() + axes.size();
       for (std::size_t i = 0; i < empty_columns; ++i) line << "";
     }
+    const bool starts_program = cell.run.program && planned.state == PlanState::feasible;
+    line << (starts_program ? program_line(cell.run.program->spec) : "");
     write(line.finish());
   }
 }

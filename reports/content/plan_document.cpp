@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "harness/plan/plan_export.h"
-#include "reports/render/format/escape.h"
 #include "reports/render/format/number.h"
 #include "workloads/spec/run_program.h"
 
@@ -159,15 +158,6 @@ std::string summary(const std::string& matrix, const std::vector<PlannedCell>& p
          "bytes per step by mesh axes and level.";
 }
 
-// The command as a reader would type it in a shell.
-std::string command_text(const spec::ProgramSpec& program) {
-  const auto shown = harness::readable_program(program);
-  std::string out;
-  for (const auto& [name, value] : shown.env) out += name + "=" + shell_word(value) + " ";
-  for (const auto& word : shown.command) out += (&word == shown.command.data() ? "" : " ") + shell_word(word);
-  return out;
-}
-
 // perfbench-engine counts nothing for a program, so that its plan consists of commands.
 Document program_document(const std::string& matrix, const std::vector<PlannedCell>& plan) {
   auto table = table_of("cells", {"Cell", "State", "Devices"}, 2);
@@ -177,7 +167,7 @@ Document program_document(const std::string& matrix, const std::vector<PlannedCe
     const bool runs = planned.state == PlanState::feasible;
     table.rows.push_back({.cells = {label_of(planned), plan_state_cell(planned.state),
                                     spec::says(run, "mesh") ? std::to_string(run.mesh.devices()) : kNothing,
-                                    runs ? command_text(run.program->spec) : kNothing}});
+                                    runs ? harness::program_line(run.program->spec) : kNothing}});
     if (!planned.reason.empty()) table.rows.back().notes.push_back(planned.reason);
   }
   Document out;

@@ -24,13 +24,22 @@ namespace {
 constexpr std::size_t kChangeNights = 40;  // with which the last night is compared in the display
 constexpr double kProbeShare = 0.5;        // share of a shift from which on the machine is its cause
 
-spec::MetricSpec metric_of(const std::string& tag) {
+// `tag` has to outlive the result. A declared metric has its unit in its name.
+spec::MetricSpec metric_of(const std::string& tag, std::optional<spec::Direction> declared = {}) {
   const auto metric = spec::find_metric(tag);
-  if (!metric || metric->direction == spec::Direction::neutral) {
-    throw InputError("[history] '" + tag + "' is not a metric with a better direction; use step_time_s, " +
-                     "step_time_mean_s, startup_time_s, peak_memory_bytes, resident_bytes, final_loss");
+  if (metric && metric->direction != spec::Direction::neutral) return *metric;
+  if (!metric && declared) {
+    const char* const unit = tag.ends_with("_per_s") ? "1/s" : tag.ends_with("_s") ? "s" : "1";
+    return {tag, unit, *declared, "declared by the program"};
   }
-  return *metric;
+  throw InputError(
+      "[history] '" + tag + "' is not a metric with a better direction; use step_time_s, " +
+      "step_time_mean_s, startup_time_s, peak_memory_bytes, resident_bytes, final_loss, or a metric of a " +
+      "program that declares which way it is better");
+}
+
+spec::MetricSpec metric_of(const ScreenedSeries& series) {
+  return metric_of(series.series.metric, series.declared);
 }
 
 bool is_speed(const spec::MetricSpec& metric) {
@@ -122,21 +131,22 @@ bool most_are_noisy_since(const Screened& given, std::size_t first) {
   return 2 * noisy > given.nights.end() - begin;
 }
 
-bool is_of(const KnownShift& shift, const SeriesId& series) {
+bool is_of(const KnownShift& shift, const ScreenedSeries& screened) {
+  const auto& series = screened.series;
   if (shift.series == series) return true;
   if (series.metric == "step_time_mean_s" && shift.series.metric == "step_time_s") {
     auto of_median = series;
     of_median.metric = shift.series.metric;
     if (shift.series == of_median) return true;
   }
-  return shift.of_machine && shift.series.machine == series.machine && is_speed(metric_of(series.metric));
+  return shift.of_machine && shift.series.machine == series.machine && is_speed(metric_of(screened));
 }
 
 std::optional<KnownShift> newest_known(const ScreenedSeries& series, const std::vector<KnownShift>& known) {
   const KnownShift* newest = nullptr;
   for (const auto& shift : known) {
     const bool is_later = newest == nullptr || shift.first_utc >= newest->first_utc;
-    if (is_of(shift, series.series) && is_later && shift.first_utc <= series.nights.back().night.started_utc) {
+    if (is_of(shift, series) && is_later && shift.first_utc <= series.nights.back().night.started_utc) {
       newest = &shift;
     }
   }
@@ -145,7 +155,7 @@ std::optional<KnownShift> newest_known(const ScreenedSeries& series, const std::
 }
 
 // The first nights of the series' known shifts, as indices into the nights that the screen gets.
-std::vector<std::size_t> first_shifted_nights(const Screened& given, const SeriesId& series,
+std::vector<std::size_t> first_shifted_nights(const Screened& given, const ScreenedSeries& series,
                                               const std::vector<KnownShift>& known) {
   std::vector<std::size_t> out;
   for (const auto& shift : known) {
@@ -160,7 +170,7 @@ std::vector<std::size_t> first_shifted_nights(const Screened& given, const Serie
 
 // nullopt if the newest night has no control, or too few others have one: nights with and without correction would form
 // two levels.
-std::optional<Screened> less_control(const Screened& all, const ControlDrift& control, const SeriesId& series,
+std::optional<Screened> less_control(const Screened& all, const ControlDrift& control, const ScreenedSeries& series,
                                      const std::vector<KnownShift>& known, const ScreenRule& rule) {
   Screened out;
   std::vector<double> drifts;
@@ -222,12 +232,12 @@ Answer answer_of(const ScreenedSeries& series, Screened given, const spec::Metri
                  const ScreeningContext& context) {
   Answer out{.given = std::move(given), .leveled = {}};
   if (is_speed(metric) && !series.is_control && !out.given.nights.empty()) {
-    if (auto less = less_control(out.given, context.control, series.series, context.known, context.rule)) {
+    if (auto less = less_control(out.given, context.control, series, context.known, context.rule)) {
       out.given = std::move(*less);
       out.control = true;
     }
   }
-  const auto shifts = first_shifted_nights(out.given, series.series, context.known);
+  const auto shifts = first_shifted_nights(out.given, series, context.known);
   out.leveled = at_newest_level(out.given.logs, shifts, context.rule);
   out.shift = screen(out.leveled, context.rule);
   return out;
@@ -340,12 +350,17 @@ ScreenRules rules_within(const ScreenBudget& budget, const Tonight& tonight, con
   for (const auto& cell : tonight.cells) cells[cell.matrix] += cell.state == "ok" ? 1 : 0;
   double noisy = 0;
   double share = 1;
+  const auto declared = [&tonight](const std::string& matrix) {
+    const auto found = tonight.declared.find(matrix);
+    return found == tonight.declared.end() ? 0.0 : static_cast<double>(found->second.size());
+  };
   for (const auto& screened : kScreenedMetrics) {
     if (metric_of(screened.tag).noise == spec::MetricNoise::measured) noisy += screened.share;
     if (metric == screened.tag) share = screened.share;
   }
   ScreenRules out;
-  for (const auto& [matrix, count] : cells) out[matrix] = with_share(rule_within(budget, noisy * count), share);
+  for (const auto& [matrix, count] : cells)
+    out[matrix] = with_share(rule_within(budget, (noisy + declared(matrix)) * count), share);
   return out;
 }
 
@@ -370,7 +385,7 @@ std::vector<ScreenedSeries> screen_series(const std::vector<SeriesHistory>& seri
   MachineDifferences differences;
   std::vector<ScreenedSeries> out;
   for (const auto& s : series) {
-    metric_of(s.metric);  // throws for a metric that cannot be screened
+    metric_of(s.metric, s.declared);  // throws for a metric that cannot be screened
     std::set<std::string> machines;
     for (const auto& night : s.nights) {
       if (order_of(night) == newest.at({s.is_control, s.matrix})) machines.insert(night.machine);
@@ -379,6 +394,7 @@ std::vector<ScreenedSeries> screen_series(const std::vector<SeriesHistory>& seri
       ScreenedSeries screened;
       screened.is_control = s.is_control;
       screened.series = {s.matrix, s.cell, s.run_id, s.metric, machine};
+      screened.declared = s.declared;
       std::copy_if(s.nights.begin(), s.nights.end(), std::back_inserter(screened.nights),
                    [&](const NightPoint& night) { return night.machine == machine; });
       if (s.is_control) keep_newest_segment(screened.nights);
@@ -395,7 +411,7 @@ std::vector<ScreenedSeries> screen_series(const std::vector<SeriesHistory>& seri
       const auto of_matrix = out[i].is_control ? rules.end() : rules.find(out[i].series.matrix);
       const auto& rule = of_matrix == rules.end() ? of_one_cell : of_matrix->second;
       const ScreeningContext context{.control = control, .known = known, .rule = rule};
-      screen_one(out[i], metric_of(out[i].series.metric), context);
+      screen_one(out[i], metric_of(out[i]), context);
     }
   });
   return out;
@@ -423,7 +439,7 @@ std::optional<Finding> noisier_finding(const std::vector<ScreenedSeries>& series
 }
 
 void weigh_against_probe(ScreenedSeries& screened, const std::map<std::string, double>& probe_s) {
-  if (!screened.finding || !is_speed(metric_of(screened.series.metric))) return;
+  if (!screened.finding || !is_speed(metric_of(screened))) return;
   auto& finding = *screened.finding;
   std::vector<double> before;
   std::vector<double> since;
@@ -435,7 +451,7 @@ void weigh_against_probe(ScreenedSeries& screened, const std::map<std::string, d
   }
   if (before.empty() || since.empty()) return;
   const double probe_log = median(since) - median(before);
-  const bool rate = metric_of(screened.series.metric).unit == "1/s";
+  const bool rate = metric_of(screened).unit == "1/s";
   const double shift_log = rate ? -std::log(*finding.ratio) : std::log(*finding.ratio);
   if (probe_log * shift_log <= 0 || std::abs(probe_log) < kProbeShare * std::abs(shift_log)) return;
   finding.kind = FindingKind::environment;

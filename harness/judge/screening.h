@@ -31,7 +31,7 @@ inline constexpr std::array kScreenedMetrics{
 // By matrix. The control, and a matrix that has no entry, are screened by the rule for a single cell.
 using ScreenRules = std::map<std::string, ScreenRule>;
 // For `metric`. All measured cells of a matrix share its budget, each with the metrics of kScreenedMetrics that have
-// noise: neither --metric nor --series changes what a series has to show.
+// noise and those that its programs declare: neither --metric nor --series changes what a series has to show.
 ScreenRules rules_within(const ScreenBudget& budget, const Tonight& tonight, const std::string& metric);
 
 enum class ChangeOf {
@@ -73,9 +73,10 @@ struct KnownShift {
 struct ScreenedSeries {
   bool is_control = false;
   SeriesId series;
-  std::vector<NightPoint> nights;      // the segment, oldest first
-  std::vector<MachineChange> changes;  // over the whole series, oldest first
-  double change_ratio = 1;             // last night over the median of up to 40 nights before it
+  std::optional<spec::Direction> declared;  // SeriesHistory::declared
+  std::vector<NightPoint> nights;           // the segment, oldest first
+  std::vector<MachineChange> changes;       // over the whole series, oldest first
+  double change_ratio = 1;                  // last night over the median of up to 40 nights before it
   std::vector<ScreenedNight> screened;
   bool control = false;  // the control's drift was subtracted
   ScreenState state = ScreenState::steady;
@@ -86,8 +87,9 @@ struct ScreenedSeries {
   std::optional<KnownShift> known;     // the newest known shift among these nights, if its alert is live
 };
 
-// The direction of the metric decides whether a shift is an improvement; throws InputError for a metric without
-// direction (metric catalog). Only series that were measured in the newest night of their matrix are screened.
+// The direction of the metric, by the metric catalog or as the program declares it, decides whether a shift is an
+// improvement; throws InputError for a metric without direction. Only series that were measured in the newest night of
+// their matrix are screened.
 //
 // The nights before a known shift are moved to the present level: the screen looks for new shifts. A known shift of
 // step_time_s is also known for step_time_mean_s.

@@ -6,11 +6,14 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "harness/records/finding.h"
 #include "harness/records/subject.h"
+#include "workloads/spec/metric_catalog.h"
 
 namespace perfbench::harness {
 
@@ -33,6 +36,7 @@ struct SeriesHistory {
   std::string cell;
   std::string run_id;
   std::string metric;
+  std::optional<spec::Direction> declared;  // the better direction of a metric that the run's program declares
   std::vector<NightPoint> nights;  // oldest first; a night with several machines or subjects has one point for each
 };
 
@@ -50,6 +54,7 @@ struct Tonight {
   std::map<std::string, NightId> night;     // by matrix
   std::map<std::string, std::string> only;  // by matrix: AttemptRecord::only
   std::vector<TonightCell> cells;
+  std::map<std::string, std::set<std::string>> declared;  // by matrix: metrics of its programs with a better direction
 };
 
 }  // namespace perfbench::harness

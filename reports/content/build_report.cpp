@@ -207,6 +207,11 @@ void fill_measurement(ReportRow& row, const CellRuns& cell, const harness::Store
   row.dropped_fraction = median_of(values_of(used, "dropped_fraction"));
   row.eval_accuracy = median_of(values_of(used, "eval_accuracy"));
   row.eval_perplexity = median_of(values_of(used, "eval_perplexity"));
+  if (const auto& program = cell.run().program) {
+    for (const auto& [name, metric] : program->spec.metrics) {
+      if (const auto value = median_of(values_of(used, name))) row.declared[name] = *value;
+    }
+  }
   row.mfu_fraction = harness::mfu_fraction(cell, table.hardware, table.definition);
   row.hfu_fraction = harness::hfu_fraction(cell, table.hardware);
 }

@@ -247,6 +247,26 @@ void add_field(Table& table, const std::vector<ReportRow>& rows, const std::stri
   }
 }
 
+// A column for each declared metric that no other column shows.
+void add_declared(Table& table, const std::vector<ReportRow>& rows, Audience audience) {
+  std::set<std::string> names;
+  for (const auto& row : rows) {
+    for (const auto& [name, value] : row.declared) names.insert(name);
+  }
+  for (const auto& shown : {columns(TableStyle::table), detail_columns()}) {
+    for (const auto& column : shown) names.erase(column.key);
+  }
+  for (const auto& name : names) {
+    table.columns.push_back({.title = name, .key = name, .align = Align::right, .audience = audience});
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const auto found = rows[i].declared.find(name);
+      table.rows[i].cells.push_back(found == rows[i].declared.end()
+                                        ? Cell(kNothing, Value())
+                                        : Cell(format_number(found->second), found->second));
+    }
+  }
+}
+
 Table empty_table(const char* key, const std::vector<ReportRow>& rows) {
   Table table{.key = key, .columns = {}, .rows = {}};
   table.rows.resize(rows.size());
@@ -286,6 +306,7 @@ Table people_table(const std::vector<ReportRow>& rows, TableStyle style) {
       add_column(table, rows, kSpreadColumn, Audience::people);
       add_column(table, rows, kMeanStepColumn, Audience::people);
       if (has_programs) add_column(table, rows, kWallTimeColumn, Audience::people);
+      add_declared(table, rows, Audience::people);
     }
     if (key == "sequences_per_s" && has_days) add_column(table, rows, kEstimatedDaysColumn, Audience::people);
   }
@@ -302,6 +323,7 @@ Table programs_table(const std::vector<ReportRow>& rows, TableStyle style) {
     return table;
   }
   for (const auto& column : detail_columns()) add_column(table, rows, column, Audience::programs);
+  add_declared(table, rows, Audience::programs);
   for (const auto& field : told_differences(rows)) add_field(table, rows, field, Audience::programs);
   return table;
 }

@@ -79,6 +79,7 @@ struct ReportRow {
   std::optional<double> dropped_fraction;
   std::optional<double> eval_accuracy;
   std::optional<double> eval_perplexity;
+  std::map<std::string, double> declared;  // metrics that the program's user declares; their names end in their units
   std::optional<BaselineDifference> difference;
   // Fields of the RunSpec ("optimizer.beta2") that differ between rows, as text.
   std::map<std::string, std::string> varied;

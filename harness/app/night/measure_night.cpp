@@ -137,7 +137,10 @@ PlannedWork plan_night(Night& night, const std::function<bool(const Cell&)>& can
   options.ab.rule();  // throws if something cannot work
   auto expansion = load_matrix(options.ab.matrix, night.catalog, night.installation.data_dir());
   out.matrix = expansion.name;
-  out.runs_program = !expansion.cells.empty() && expansion.cells.front().run.program;
+  if (!expansion.cells.empty() && expansion.cells.front().run.program) {
+    out.runs_program = true;
+    out.screened = screened_metrics(&expansion.cells.front().run.program->spec);
+  }
   std::erase_if(expansion.cells, [&](const Cell& cell) { return !can_measure(cell); });
   for (auto& cell : expansion.cells) {
     if (options.repeats > 0) cell.repeats = options.repeats;

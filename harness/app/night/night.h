@@ -22,6 +22,7 @@
 #include "harness/app/pairs/ab_options.h"
 #include "harness/app/sweep/planned_sweep.h"
 #include "harness/execute/interruption.h"
+#include "harness/judge/program_rules.h"
 #include "harness/matrix/model_catalog.h"
 #include "harness/pairs/sides.h"
 #include "harness/records/judgement.h"
@@ -64,8 +65,9 @@ struct Night {
 
 struct Measured {
   std::string matrix;
-  bool runs_program = false;                    // the cells run a training program in place of the engine
-  AbSide engine;                                // the engine of cells
+  bool runs_program = false;  // the cells run a training program in place of the engine
+  std::vector<std::string> screened = screened_metrics(nullptr);  // metrics, by name
+  AbSide engine;                                                  // the engine of cells
   std::map<std::string, AbSide> other_engines;  // by label: the engines of cells that ran with another one
   std::filesystem::path libraries;              // those of `engine`, in the archive
   std::string control_id;                       // the sweep of tonight's control; empty: none ran

@@ -147,10 +147,7 @@ Screened screen(Night& night, const Measured& measured) {
   std::vector<ScreenedSeries> noisier;
   const NightSweeps sweeps{night.sweep_id, measured.control_id};
   const auto known = known_shifts(load_alerts(night.store.db(), AlertScope::all));
-  for (const auto& screened : kScreenedMetrics) {
-    const std::string metric = screened.tag;
-    // Pairs of a program do not judge its start-up, which consists of imports.
-    if (measured.runs_program && metric == "startup_time_s") continue;
+  for (const auto& metric : measured.screened) {
     const auto seen = look_at_history(night.store.db(), {.matrix = measured.matrix, .metric = metric, .night = sweeps},
                                       known, night.options.budget);
     const bool is_step_time = metric == "step_time_s";

@@ -10,6 +10,7 @@
 #include "harness/evidence/run_directory.h"
 #include "harness/execute/attempt_execution.h"
 #include "harness/execute/interruption.h"
+#include "harness/judge/program_rules.h"
 #include "harness/matrix/model_catalog.h"
 #include "harness/pairs/ab_run.h"
 #include "harness/pairs/instruction_counter.h"
@@ -202,34 +203,6 @@ void attribute_differences(const SideExecution& execution, const std::vector<AbC
     verdict.attribution = std::move(traced.attribution);
     if (!traced.problem.empty()) verdict.notes.push_back("the cause of the difference is unknown: " + traced.problem);
   }
-}
-
-}  // namespace
-
-namespace {
-
-// The default metrics of a training program: those of perfbench-engine, as far as the program has them, and the
-// declared ones. If there are none, the wall time.
-std::vector<MetricRule> program_rules(const spec::ProgramSpec& program) {
-  auto rules = default_metric_rules();
-  rules.push_back(metric_rule("printed_loss"));
-  std::erase_if(rules, [](const auto& rule) {
-    return rule.metric == "startup_time_s";
-  });  // includes imports that take many seconds
-  for (auto& rule : rules) rule.of_some_runs = true;
-  for (const auto& [name, metric] : program.metrics) {
-    const bool known =
-        std::any_of(rules.begin(), rules.end(), [&tag = name](const auto& rule) { return rule.metric == tag; });
-    if (known || metric.better == spec::Better::neither) continue;
-    constexpr double kUsualMargin = 0.02;
-    rules.push_back({.metric = name,
-                     .direction = metric.better == spec::Better::lower ? spec::Direction::lower_is_better
-                                                                       : spec::Direction::higher_is_better,
-                     .margin_fraction = metric.margin > 0 ? metric.margin : kUsualMargin});
-  }
-  const bool says_nothing = program.reader.empty() && program.metrics.empty() && program.files.empty();
-  if (says_nothing) rules.push_back(metric_rule("wall_time_s"));
-  return rules;
 }
 
 }  // namespace

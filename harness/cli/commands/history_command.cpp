@@ -33,6 +33,9 @@ ExitCode history(const HistoryOptions& options) {
   const auto& result = *view.result;
   if (result.series.empty()) {
     tell_left_out(db, ExitCode::usage);
+    if (const auto complaint = metric_complaint(options.query.metric); !complaint.empty()) {
+      throw InputError("[history] --metric: no program declares it, and " + complaint);
+    }
     throw InputError("[history] " + db.path().string() + " has no finished run with " + options.query.metric +
                      " in a night, for a cell that matches '" + options.query.series +
                      "' (MATRIX/CELL); `perfbench nightly` makes nights, and a sweep by hand does not count as one");
@@ -53,9 +56,8 @@ void add_history(CLI::App& app, CommandContext& context) {
   add_db_option(*command, options->db, "database");
   command->add_option("--series", options->query.series, "the series to show: a pattern with * over MATRIX/CELL")
       ->capture_default_str();
-  command->add_option("--metric", options->query.metric, "metric of the catalog")
+  command->add_option("--metric", options->query.metric, "metric of the catalog, or one that a program declares")
       ->type_name("METRIC")
-      ->check(metric_complaint)
       ->capture_default_str();
   add_number(*command, "--nights", options->query.nights, kNightsRead, "number of the newest nights to read")
       ->capture_default_str();

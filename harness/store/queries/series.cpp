@@ -101,6 +101,10 @@ struct SweepRow {
   std::string only;
 };
 
+// The field of a run that says which way a declared metric is better: "program.metrics.NAME.better".
+const std::string kDeclaredBegin = "program.metrics.";
+const std::string kDeclaredEnd = ".better";
+
 class HistoryReader {
  public:
   explicit HistoryReader(const Connection& db) : db_(db), environments_(db), subjects_(db) {}
@@ -221,8 +225,11 @@ class HistoryReader {
 
   std::vector<SeriesHistory> series(const std::string& metric) {
     std::vector<SeriesHistory> out;
-    Statement cells(
-        db_, "SELECT cell_key, matrix, label, run_id, device FROM cells JOIN runs USING (run_key) ORDER BY 2, 3, 4");
+    Statement cells(db_,
+                    "SELECT cell_key, matrix, label, run_id, device, (SELECT value FROM run_fields f WHERE f.run_key = "
+                    "runs.run_key AND f.name_key = (SELECT name_key FROM names WHERE name = ?1)) "
+                    "FROM cells JOIN runs USING (run_key) ORDER BY 2, 3, 4");
+    cells.bind(1, kDeclaredBegin + metric + kDeclaredEnd);
     while (cells.step()) {
       const auto device = spec::enum_value<spec::Device>(cells.text(4)).value_or(spec::Device::cpu);
       for (const bool is_control : {false, true}) {
@@ -233,10 +240,17 @@ class HistoryReader {
                        .cell = cells.text(2),
                        .run_id = cells.text(3),
                        .metric = metric,
+                       .declared = direction_of(cells.text(5)),
                        .nights = nights_of(found->second, most_probe_spread(device))});
       }
     }
     return out;
+  }
+
+  static std::optional<spec::Direction> direction_of(const std::string& better) {
+    if (better == spec::enum_name(spec::Better::lower)) return spec::Direction::lower_is_better;
+    if (better == spec::enum_name(spec::Better::higher)) return spec::Direction::higher_is_better;
+    return std::nullopt;
   }
 
   const Connection& db_;
@@ -246,6 +260,25 @@ class HistoryReader {
   std::map<std::pair<std::int64_t, bool>, std::vector<Group>> cells_;  // by cell, and whether it is the control's
   std::unordered_map<std::int64_t, SweepRow> sweeps_;                  // by sweep
 };
+
+// By matrix. The names are found by the index of their unique column.
+std::map<std::string, std::set<std::string>> declared_metrics(const Connection& db) {
+  Statement rows(db,
+                 "SELECT DISTINCT c.matrix, n.name FROM names n "
+                 "CROSS JOIN run_fields f ON f.name_key = n.name_key AND f.value IN ('lower', 'higher') "
+                 "CROSS JOIN cells c ON c.run_key = f.run_key WHERE n.name >= ?1 AND n.name < ?2");
+  auto beyond = kDeclaredBegin;
+  ++beyond.back();
+  rows.with(kDeclaredBegin, beyond);
+  std::map<std::string, std::set<std::string>> out;
+  while (rows.step()) {
+    const auto field = rows.text(1);
+    if (!field.ends_with(kDeclaredEnd)) continue;
+    out[rows.text(0)].insert(
+        field.substr(kDeclaredBegin.size(), field.size() - kDeclaredBegin.size() - kDeclaredEnd.size()));
+  }
+  return out;
+}
 
 // For a row of load_tonight. If the row cannot be read, it is unknown whether the cell ran, so the cell has not
 // vanished.
@@ -289,6 +322,7 @@ Tonight load_tonight(const Connection& db, const HistoryQuery& query) {
     out.cells.back().state = state_tonight(db, rows);
     out.cells.back().reason = rows.text(3);
   }
+  out.declared = declared_metrics(db);
   return out;
 }
 

@@ -132,7 +132,7 @@ TEST_F(ProgramCommand, TwoCommandsAreComparedInPairs) {
   const auto compare = [&](const std::string& more) {
     const auto command = "cmd:python3 " + kTrainer + " --made-up --dialect nanogpt --steps 20";
     return perfbench({"compare", "--ab", command, command + more, "--reader", "nanogpt", "--pairs", "8",
-                      "--most-foreign", "1", "--format", "json"});
+                      "--most-foreign", "1", "--most-steal", "1", "--format", "json"});
   };
   const auto slower = compare(" --slow 0.05");
   EXPECT_EQ(slower.exit_code, 1) << slower.error_output;
@@ -192,7 +192,7 @@ TEST_F(ProgramRevisions, AreBuiltByTheRecipeOfTheMatrixAndCompared) {
   commit("quick", 100);
   commit("slow", 110);
   const auto end = perfbench({"compare", "--ab", "rev:HEAD~1", "HEAD", "m.yaml", "--pairs", "8", "--most-foreign", "1",
-                              "--build-cache", "cache"});
+                              "--most-steal", "1", "--build-cache", "cache"});
   EXPECT_EQ(end.exit_code, 1) << end.output << end.error_output;
   EXPECT_THAT(end.output, testing::ContainsRegex("step_time_s *[|] REGRESSED"));
   EXPECT_THAT(git({"status", "--porcelain"}), testing::IsEmpty()) << "the repository itself is not built";
@@ -208,8 +208,8 @@ TEST_F(ProgramRevisions, AreBisected) {
   commit("two", 100);
   commit("the culprit", 110);
   commit("four", 110);
-  const auto end = perfbench(
-      {"bisect", "HEAD~3", "HEAD", "m.yaml", "--pairs", "8", "--most-foreign", "1", "--build-cache", "cache"});
+  const auto end = perfbench({"bisect", "HEAD~3", "HEAD", "m.yaml", "--pairs", "8", "--most-foreign", "1",
+                              "--most-steal", "1", "--build-cache", "cache"});
   EXPECT_EQ(end.exit_code, 1) << end.output << end.error_output;
   EXPECT_THAT(end.output, HasSubstr("the culprit"));
 }
@@ -244,6 +244,32 @@ TEST_F(ProgramNights, CompareWithTheCommitOfTheLastGoodNight) {
   EXPECT_EQ(slow.exit_code, 1) << slow.error_output;
   EXPECT_THAT(slow.output, testing::ContainsRegex("step_time_s [|] regression [|] [+](9.9|10)"));
   EXPECT_THAT(slow.output, HasSubstr("compared with the program of "));
+}
+
+TEST_F(ProgramNights, JudgeWhatTheProgramDeclares) {
+  write_matrix(
+      "  repo: {path: repo}\n  command: [python3, train.py]\n"
+      "  metrics: {words_per_s: {regex: 'words (?P<value>[0-9.]+)', better: higher}}\n");
+  const auto write = [&](const std::string& words) {
+    std::ofstream(dir_ / "repo/train.py") << "import random\nfor i in range(20):\n    noise = random.gauss(1, 0.002)\n"
+                                             "    print(f'iter {i}: loss 4.0, time {100 * noise:.2f}ms, mfu 1.0%')\n"
+                                             "    print(f'words {"
+                                          << words << " * noise:.3f}')\n";
+    git({"add", "-A"});
+    git({"commit", "-q", "-m", words + " words"});
+  };
+  write("200");
+  ASSERT_EQ(night().exit_code, 2);
+  write("180");
+  const auto end = night();
+  EXPECT_EQ(end.exit_code, 1) << end.error_output;
+  EXPECT_THAT(end.output, testing::ContainsRegex("words_per_s [|] regression [|] -(9.9|10)"));
+  const auto row = rows().at(0);
+  EXPECT_NEAR(row["words_per_s"].get<double>(), 200, 40);
+  EXPECT_THAT(perfbench({"report", "--sweep", "all"}).output, HasSubstr("words_per_s"));
+  const auto history = perfbench({"history", "--metric", "words_per_s"});
+  EXPECT_THAT(history.output, HasSubstr("History of words_per_s"));
+  EXPECT_THAT(perfbench({"history", "--metric", "word_per_s"}).error_output, HasSubstr("no program declares it"));
 }
 
 TEST_F(ProgramNights, SayWhyAnEarlierVersionIsNotCompared) {
@@ -378,6 +404,9 @@ TEST_F(ProgramFileCommand, PlanShowsTheCommandForAShellAndAsAList) {
   const auto cell = Json::parse(json.output)["cells"][0];
   EXPECT_EQ(cell["command"][2], "maxtext.trainers.pre_train.train");
   EXPECT_EQ(cell["env"]["XLA_FLAGS"], "--xla_force_host_platform_device_count=1");
+  const auto csv = perfbench({"plan", "small.yaml", "--program", "maxtext", "--format", "csv"});
+  EXPECT_THAT(csv.output, HasSubstr(",command\r\n"));
+  EXPECT_THAT(csv.output, HasSubstr(" -m maxtext.trainers.pre_train.train run_name=perfbench hardware=cpu"));
 }
 
 TEST_F(ProgramFileCommand, SaysWhichProgramsThereAre) {

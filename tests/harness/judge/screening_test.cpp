@@ -70,6 +70,22 @@ TEST(ScreenSeries, KindFollowsMetricAndDirection) {
   EXPECT_THROW(screen_series({neutral}), InputError);
 }
 
+TEST(ScreenSeries, AProgramDeclaresWhichWayItsMetricIsBetter) {
+  for (const auto direction : {spec::Direction::lower_is_better, spec::Direction::higher_is_better}) {
+    auto series = example_series("c", 40);
+    series.metric = "words_per_s";
+    series.declared = direction;
+    multiply_from(series, 36, 0.8);
+    const auto screened = screen_series({series});
+    ASSERT_TRUE(screened[0].finding.has_value());
+    EXPECT_EQ(screened[0].finding->kind,
+              direction == spec::Direction::lower_is_better ? FindingKind::improvement : FindingKind::regression);
+  }
+  auto undeclared = example_series("c", 40);
+  undeclared.metric = "words_per_s";
+  EXPECT_THROW(screen_series({undeclared}), InputError);
+}
+
 // The machine became slower by a tenth: cell and control alike.
 TEST(ScreenSeries, DriftThatTheControlSharesIsTheEnvironment) {
   auto series = example_series("c", 40);

@@ -1,0 +1,20 @@
+// The metrics of a training program that pairs and nights judge.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/stats/verdict.h"
+#include "workloads/spec/program_spec.h"
+
+namespace perfbench::harness {
+
+// Those of perfbench-engine, as far as the program has them, and the declared ones that have a better direction.
+// Without any, the wall time. Not the start-up, which includes imports that take many seconds.
+std::vector<MetricRule> program_rules(const spec::ProgramSpec& program);
+
+// The metrics that a night screens of each cell: kScreenedMetrics (harness/judge/screening.h) or, of a program, those
+// among them that pairs can judge, its loss, and what it declares.
+std::vector<std::string> screened_metrics(const spec::ProgramSpec* program);
+
+}  // namespace perfbench::harness

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <sys/file.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -22,6 +23,10 @@ namespace {
 
 constexpr std::size_t kTailLines = 20;
 constexpr int kLockPollMs = 500;
+constexpr std::size_t kTreesKept = 20;
+constexpr const char* kTree = ".tree";
+constexpr const char* kBuilt = ".built";
+constexpr const char* kLog = ".log";
 
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
@@ -96,7 +101,7 @@ class CommitBuild {
         settings_(settings),
         kept_(std::move(kept)),
         tree_(std::move(tree)),
-        log_(kept_.string() + ".log") {}
+        log_(kept_.string() + kLog) {}
 
   // Runs the commands in a fresh tree, and then `keep`, unless `done` exists.
   template <class Keep>
@@ -163,6 +168,22 @@ void keep_engine(const CommitBuild& build, const fs::path& kept) {
   fs::remove_all(build.tree());
 }
 
+// A tree may have gigabytes. Removes those that were used least recently.
+void remove_old_trees(const fs::path& cache) {
+  std::vector<std::pair<fs::file_time_type, fs::path>> built;
+  std::error_code gone;  // another process removed it
+  for (const auto& entry : fs::directory_iterator(cache, gone)) {
+    if (entry.path().extension() == kBuilt) built.emplace_back(entry.last_write_time(gone), entry.path());
+  }
+  std::sort(built.rbegin(), built.rend());
+  for (std::size_t i = kTreesKept; i < built.size(); ++i) {
+    auto file = built[i].second;
+    fs::remove(file, gone);  // first, because a tree without it counts as incomplete
+    fs::remove_all(file.replace_extension(kTree), gone);
+    fs::remove(file.replace_extension(kLog), gone);
+  }
+}
+
 }  // namespace
 
 fs::path default_build_cache() {
@@ -196,11 +217,14 @@ fs::path build_tree(const GitHistory& history, const std::string& commit, const 
     words.insert(words.end(), command.begin(), command.end());
   }
   const auto kept = kept_at(commit, key_of(words), settings);
-  const fs::path tree(kept.string() + ".tree");
-  const fs::path done(kept.string() + ".built");
+  const fs::path tree(kept.string() + kTree);
+  const fs::path done(kept.string() + kBuilt);
   CommitBuild(history, commit, kept, tree, settings).run(done, commands, [&done](const CommitBuild& build) {
     if (!std::ofstream(done).flush()) build.fail("cannot write " + done.string());
   });
+  std::error_code gone;
+  fs::last_write_time(done, fs::file_time_type::clock::now(), gone);
+  remove_old_trees(settings.cache);
   return tree;
 }
 

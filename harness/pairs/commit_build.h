@@ -8,7 +8,8 @@
 //     CACHE/<commit>-<key>.lock                   locked during the build
 //
 // The key of an engine covers everything that changes the binary of a commit: options, the compiler and its flags, and
-// the processor that -march=native stands for. The key of a tree covers the commands as well.
+// the processor that -march=native stands for. The key of a tree covers the commands as well. The 20 trees that were
+// used last are kept.
 #pragma once
 
 #include <filesystem>

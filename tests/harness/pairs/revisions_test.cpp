@@ -1,7 +1,10 @@
 // Sides given as revisions, binaries and settings, with a small git repository whose "engine" is a script.
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
+
+#include <chrono>
 
 #include "harness/matrix/model_catalog.h"
 #include "harness/matrix/yaml_document.h"
@@ -143,6 +146,25 @@ TEST_F(Revisions, TheTreeOfAProgramIsBuiltOnceWhereItStays) {
   fs::remove(tree.parent_path() / (tree.stem().string() + ".built"));  // as if the build had been killed
   EXPECT_EQ(build_tree(history, commit, commands, settings), tree);
   EXPECT_EQ(read_text(tree / "where"), tree.string() + "\n") << "begins again with a fresh tree";
+}
+
+TEST_F(Revisions, OnlyTheTreesThatWereUsedLastAreKept) {
+  const auto commit = repository_.commit("one", "1");
+  const GitHistory history(repository_.path());
+  const auto cache = scratch_ / "cache";
+  const auto now = fs::file_time_type::clock::now();
+  for (int i = 0; i < 20; ++i) {
+    const auto tree = cache / fmt::format("tree{:02}.tree", i);
+    fs::create_directories(tree);
+    auto done = tree;
+    write_text(done.replace_extension(".built"), "");
+    fs::last_write_time(done, now - std::chrono::hours(i + 1));
+  }
+  const auto tree = build_tree(history, commit, {}, {.cache = cache});
+  EXPECT_TRUE(fs::exists(tree));
+  EXPECT_TRUE(fs::exists(cache / "tree18.tree"));
+  EXPECT_FALSE(fs::exists(cache / "tree19.tree"));
+  EXPECT_FALSE(fs::exists(cache / "tree19.built"));
 }
 
 TEST_F(Revisions, ATreeThatCannotBeBuiltSaysWhichCommandFailed) {

@@ -37,7 +37,8 @@ std::optional<std::string> place_value(const std::string& name, const ProgramPla
 
 // The output of a git command; nullopt if it fails.
 std::optional<std::string> git(const fs::path& folder, std::vector<std::string> arguments) {
-  std::vector<std::string> command{"git", "-C", folder.string()};
+  // The checkout may belong to another user, as it does in a container.
+  std::vector<std::string> command{"git", "-c", "safe.directory=*", "-C", folder.string()};
   command.insert(command.end(), arguments.begin(), arguments.end());
   try {
     auto end = run_process({.command = command}, {.time_limit = kPatience});
@@ -53,7 +54,11 @@ void add_repository(const fs::path& folder, std::map<std::string, std::string>& 
   commit->erase(std::remove(commit->begin(), commit->end(), '\n'), commit->end());
   facts["repo.commit"] = *commit;
   const auto changes = git(folder, {"diff", "HEAD"});
-  if (changes && !changes->empty()) facts["repo.changes"] = sha256_hex(*changes).substr(0, kDigits);
+  if (!changes) {
+    facts["repo.changes"] = "unknown";
+  } else if (!changes->empty()) {
+    facts["repo.changes"] = sha256_hex(*changes).substr(0, kDigits);
+  }
 }
 
 // Digests of the files that the command names, such as a script or its configuration.

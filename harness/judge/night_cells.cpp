@@ -42,7 +42,7 @@ NightCell& cell_named(std::vector<NightCell>& cells, const std::string& name) {
 }
 
 std::string how_it_was_judged(const NightCell& cell) {
-  if (cell.screened_against == 0) return "pairs with the engine of its last good night do not show it to be worse";
+  if (cell.screened_against == 0) return "pairs with its last good night do not show it to be worse";
   return fmt::format("screened with {} previous nights", cell.screened_against);
 }
 

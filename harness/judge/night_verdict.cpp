@@ -68,7 +68,7 @@ NightFinding weigh_environment(NightFinding out, const Decision& decision, const
     take_evidence(out.finding, decision, judged);
   } else if (decision.verdict == Verdict::same) {
     out.confirmation = Confirmation::not_needed;
-    out.why = "pairs of the two engines show no difference: " + decision.detail;
+    out.why = "the pairs show no difference: " + decision.detail;
   } else {
     out.confirmation = Confirmation::undecided;
   }
@@ -147,9 +147,8 @@ bool has_regressed(const CellVerdict& cell, const char* metric) {
 // If every step takes longer, so do the mean step and the 90th percentile: one difference under several names. Stalls
 // move these two together, so the mean step speaks for both.
 bool says_what_another_says(const CellVerdict& cell, const MetricVerdict& metric) {
-  const auto known = spec::find_metric(metric.rule.metric);
   const bool of_p90 = metric.rule.metric == "step_time_p90_s";
-  const bool of_mean = metric.rule.metric == kMeanStep || (known && known->unit == "1/s");
+  const bool of_mean = metric.rule.metric == kMeanStep || spec::unit_of(metric.rule.metric) == "1/s";
   if (of_p90 && has_regressed(cell, kMeanStep)) return true;
   return (of_mean || of_p90) && has_regressed(cell, kMedianStep);
 }

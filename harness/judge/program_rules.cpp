@@ -45,7 +45,9 @@ std::vector<std::string> screened_metrics(const spec::ProgramSpec* program) {
   }
   const auto usual = default_metric_rules();
   for (const auto& rule : rules) {
-    if (!has_rule(usual, rule.metric)) out.push_back(rule.metric);
+    const bool is_declared = program->metrics.contains(rule.metric);
+    const bool is_listed = std::find(out.begin(), out.end(), rule.metric) != out.end();
+    if (!is_listed && (is_declared || !has_rule(usual, rule.metric))) out.push_back(rule.metric);
   }
   return out;
 }

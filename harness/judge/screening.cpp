@@ -24,14 +24,16 @@ namespace {
 constexpr std::size_t kChangeNights = 40;  // with which the last night is compared in the display
 constexpr double kProbeShare = 0.5;        // share of a shift from which on the machine is its cause
 
-// `tag` has to outlive the result. A declared metric has its unit in its name.
+bool has_direction(const SeriesHistory& series) {
+  const auto metric = spec::find_metric(series.metric);
+  return series.declared || (metric && metric->direction != spec::Direction::neutral);
+}
+
+// `tag` has to outlive the result.
 spec::MetricSpec metric_of(const std::string& tag, std::optional<spec::Direction> declared = {}) {
   const auto metric = spec::find_metric(tag);
   if (metric && metric->direction != spec::Direction::neutral) return *metric;
-  if (!metric && declared) {
-    const char* const unit = tag.ends_with("_per_s") ? "1/s" : tag.ends_with("_s") ? "s" : "1";
-    return {tag, unit, *declared, "declared by the program"};
-  }
+  if (declared) return {tag, spec::unit_of(tag), *declared, "declared by the program"};
   throw InputError(
       "[history] '" + tag + "' is not a metric with a better direction; use step_time_s, " +
       "step_time_mean_s, startup_time_s, peak_memory_bytes, resident_bytes, final_loss, or a metric of a " +
@@ -352,7 +354,11 @@ ScreenRules rules_within(const ScreenBudget& budget, const Tonight& tonight, con
   double share = 1;
   const auto declared = [&tonight](const std::string& matrix) {
     const auto found = tonight.declared.find(matrix);
-    return found == tonight.declared.end() ? 0.0 : static_cast<double>(found->second.size());
+    if (found == tonight.declared.end()) return 0.0;
+    return static_cast<double>(std::count_if(found->second.begin(), found->second.end(), [](const std::string& name) {
+      return std::none_of(kScreenedMetrics.begin(), kScreenedMetrics.end(),
+                          [&name](const ScreenedMetric& screened) { return name == screened.tag; });
+    }));
   };
   for (const auto& screened : kScreenedMetrics) {
     if (metric_of(screened.tag).noise == spec::MetricNoise::measured) noisy += screened.share;
@@ -380,12 +386,13 @@ std::string library_changes(const Facts& before, const Facts& after) {
 
 std::vector<ScreenedSeries> screen_series(const std::vector<SeriesHistory>& series,
                                           const std::vector<KnownShift>& known, const ScreenRules& rules) {
+  if (!series.empty() && std::none_of(series.begin(), series.end(), has_direction)) metric_of(series.front().metric);
   const ControlDrift control(series);
   const auto newest = newest_nights(series);
   MachineDifferences differences;
   std::vector<ScreenedSeries> out;
   for (const auto& s : series) {
-    metric_of(s.metric, s.declared);  // throws for a metric that cannot be screened
+    if (!has_direction(s)) continue;  // a run of another program, which did not declare it
     std::set<std::string> machines;
     for (const auto& night : s.nights) {
       if (order_of(night) == newest.at({s.is_control, s.matrix})) machines.insert(night.machine);

@@ -88,8 +88,8 @@ struct ScreenedSeries {
 };
 
 // The direction of the metric, by the metric catalog or as the program declares it, decides whether a shift is an
-// improvement; throws InputError for a metric without direction. Only series that were measured in the newest night of
-// their matrix are screened.
+// improvement. Series without a direction are left out; throws InputError if none has one. Only series that were
+// measured in the newest night of their matrix are screened.
 //
 // The nights before a known shift are moved to the present level: the screen looks for new shifts. A known shift of
 // step_time_s is also known for step_time_mean_s.

@@ -241,6 +241,11 @@ std::string name_of(const YamlDocument& matrix) {
   });
 }
 
+const Cell* program_cell(const std::vector<Cell>& cells) {
+  const auto found = std::find_if(cells.begin(), cells.end(), [](const Cell& cell) { return cell.run.program; });
+  return found == cells.end() ? nullptr : &*found;
+}
+
 Expansion expand(const YamlDocument& matrix, const ModelCatalog& catalog, const Overrides& overrides) {
   return naming_all_mistakes(matrix, [&](Mistakes& mistakes) {
     MatrixParts parts = parse_matrix(matrix, mistakes);

@@ -62,6 +62,10 @@ struct Expansion {
   std::vector<std::string> notices;               // facts for the user, such as cells that turned out to be equal
 };
 
+// The first cell that runs a training program; nullptr in a matrix of perfbench-engine. A cell that contradicts itself
+// has no program, whatever the others have.
+const Cell* program_cell(const std::vector<Cell>& cells);
+
 // Throws InputError, with file:line:column or the words of the command line, for anything that is not valid.
 Expansion expand(const YamlDocument& matrix, const ModelCatalog& catalog, const Overrides& overrides);
 

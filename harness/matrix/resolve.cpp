@@ -331,12 +331,12 @@ void Resolver::resolve_program(Resolved& out) {
   }
   if (assignment_near(out, "global_batch") != nullptr) {
     apply_batch(out);
-    if (out.contradiction) return;
-    if (!out.in_force.contains("global_batch")) declared["global_batch"] = out.run.global_batch;
+    if (!out.contradiction && !out.in_force.contains("global_batch")) declared["global_batch"] = out.run.global_batch;
   }
   out.fields = spec::fields_to_json(out.run, spec::Written::whole);
   declared["schema_version"] = out.run.schema_version;
-  declared["program"] = spec::fields_to_json(filled_program(out));
+  // The words of a command need a batch. A cell that has none is recorded, and not run.
+  declared["program"] = spec::fields_to_json(out.contradiction ? program_->spec : filled_program(out));
   out.run = spec::run_from_json(declared);
 }
 

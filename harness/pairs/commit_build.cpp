@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -23,6 +24,7 @@ namespace {
 
 constexpr std::size_t kTailLines = 20;
 constexpr int kLockPollMs = 500;
+constexpr std::chrono::hours kLongestCommand{2};  // a build that hangs must not stop a night for ever
 constexpr std::size_t kTreesKept = 20;
 constexpr const char* kTree = ".tree";
 constexpr const char* kBuilt = ".built";
@@ -140,11 +142,12 @@ class CommitBuild {
     ProcessEnd end;
     try {
       end = run_process({.command = command, .working_dir = tree_, .environment = environment, .output_file = log_},
-                        {.cancel_fd = settings_.cancel_fd});
+                        {.time_limit = kLongestCommand, .cancel_fd = settings_.cancel_fd});
     } catch (const LaunchError& e) {
       fail(e.what());
     }
     if (end.cause == EndCause::cancelled) throw Cancelled("[build] cancelled");
+    if (end.cause == EndCause::time_limit) fail(shown + " did not end within two hours");
     if (!end.succeeded()) fail(shown + " failed");
   }
 

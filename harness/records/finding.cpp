@@ -15,8 +15,7 @@ bool is_bad(FindingKind kind) {
 }
 
 FindingKind bad_kind_of(std::string_view metric) {
-  const auto found = spec::find_metric(metric);
-  const auto unit = found ? found->unit : std::string_view();
+  const auto unit = spec::unit_of(metric);
   if (unit == "bytes") return FindingKind::memory;
   if (unit == "nats") return FindingKind::loss;
   return metric == "startup_time_s" ? FindingKind::startup : FindingKind::regression;

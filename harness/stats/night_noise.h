@@ -27,7 +27,7 @@ struct NightNoise {
 };
 
 // A series, clipped and centred, with the noise of its reference nights. One object serves many series, which spares
-// their memory. Nights that deviate `scatter` times as much as the reference are clipped at as many times its limit.
+// their memory. All nights are clipped at `scatter` times the usual limit; the noise is that of the usual one.
 class PreparedNights {
  public:
   void set(std::span<const double> logs, const ScreenRule& rule, double scatter = 1);

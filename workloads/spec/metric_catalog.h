@@ -121,6 +121,14 @@ constexpr std::optional<MetricSpec> find_metric(std::string_view tag) {
   return std::nullopt;
 }
 
+// The unit of a metric: of the catalog, or of another one by the end of its name. "1" where that says nothing.
+constexpr std::string_view unit_of(std::string_view tag) {
+  if (const auto metric = find_metric(tag)) return metric->unit;
+  if (tag.ends_with("_per_s")) return "1/s";
+  if (tag.ends_with("_s")) return "s";
+  return tag.ends_with("_bytes") ? "bytes" : "1";
+}
+
 // No run records these: they are computed from its step_time_mean_s where they are shown. Two runs of one cell differ
 // in them exactly as they differ in that.
 constexpr bool follows_from_mean_step(std::string_view tag) {

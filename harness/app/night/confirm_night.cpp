@@ -50,7 +50,8 @@ void choose_code(const SoFar& so_far, const Finding& asked, EarlierCodes& codes,
   auto good = *code.side;
   good.asked = "the last good";
   good.engine_arguments = so_far.measured.engine.engine_arguments;
-  const auto& bad = so_far.measured.engine_of(cell);
+  auto bad = code.tonight.value_or(so_far.measured.engine_of(cell));
+  bad.asked = so_far.measured.engine_of(cell).asked;
   auto group = std::find_if(out.groups.begin(), out.groups.end(), [&](const CellsOfCode& known) {
     return same_code(known.good, good) && known.bad.asked == bad.asked;
   });
@@ -112,12 +113,10 @@ std::vector<NightComparison> compare_with_last_good(const SoFar& so_far, CodeGro
 // Compares the libraries that the engine of the last good night reported then and tonight. An engine that has its own
 // copies still uses them. If no pairs were needed, this is tonight's engine.
 LibraryChanges changed_libraries(const SoFar& so_far, const std::vector<Finding>& unscreened,
-                                 const std::vector<NightComparison>& comparisons, const NoPairs& no_pairs) {
+                                 const std::vector<NightComparison>& comparisons) {
   const auto& [night, measured, screened] = so_far;
   LibraryChanges out;
-  const auto add = [&, &night = night, &measured = measured, &screened = screened](const Finding& asked) {
-    // A program's own commit and files are among its facts of libraries.
-    if (measured.runs_program && no_pairs.contains(question_of(asked))) return;
+  const auto add = [&, &night = night, &screened = screened](const Finding& asked) {
     const auto& cell = asked.series.cell;
     const auto nights = screened.earlier.find(cell);
     const auto tonight = screened.facts.find(cell);
@@ -150,7 +149,7 @@ Confirmed confirm(Night& night, const Measured& measured, const Screened& screen
   auto groups = good_codes(so_far, codes, unscreened);
   out.not_run.assign(groups.unusable.begin(), groups.unusable.end());
   const auto comparisons = compare_with_last_good(so_far, groups, out);
-  const auto libraries = changed_libraries(so_far, unscreened, comparisons, groups.no_pairs);
+  const auto libraries = changed_libraries(so_far, unscreened, comparisons);
   out.findings = weigh_findings(screened.findings, comparisons, groups.no_pairs, libraries, screened.lasting);
   auto open = weigh_unscreened(unscreened, comparisons, groups.no_pairs, out.findings, libraries);
   std::move(open.worse.begin(), open.worse.end(), std::back_inserter(out.findings));

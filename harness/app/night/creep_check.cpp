@@ -19,7 +19,7 @@ namespace {
 struct Anchor {
   std::string name;  // "the control"
   NightId night;
-  std::optional<AbSide> code;   // nullopt: it is tonight's, or cannot run
+  EarlierCode code;             // without a side: it is tonight's, or cannot run
   std::vector<Finding> series;  // as Screened::measured
 };
 
@@ -27,11 +27,13 @@ struct Anchor {
 std::optional<Anchor> first_anchor(const SoFar& so_far, EarlierCodes& codes) {
   auto& night = so_far.night;
   if (so_far.measured.runs_program) {
-    const auto oldest = codes.oldest_revision();
-    if (!oldest) return std::nullopt;
-    const auto& [cell, then] = *oldest;
-    return Anchor{
-        .name = "the program", .night = then, .code = codes.of(cell, then, "the oldest night").side, .series = {}};
+    // The oldest one may be gone, for example after a rebase.
+    for (const auto& [cell, then] : codes.revisions()) {
+      const auto code = codes.of(cell, then, "the oldest night");
+      if (!code.side && code.no_pair.confirmation != Confirmation::refuted) continue;
+      return Anchor{.name = "the program", .night = then, .code = code, .series = {}};
+    }
+    return std::nullopt;
   }
   const auto control = night.archive.control();
   const auto since = first_night_of_control(night.store.db(), utc_now());
@@ -39,7 +41,7 @@ std::optional<Anchor> first_anchor(const SoFar& so_far, EarlierCodes& codes) {
   Anchor out{.name = "the control", .night = *since, .code = {}, .series = {}};
   // The report already says why a control cannot run.
   if (control->problem.empty() && !same_file(control->program.file, night.installation.engine)) {
-    out.code = AbSide{.kind = SideKind::binary, .engine = control->program};
+    out.code.side = AbSide{.kind = SideKind::binary, .engine = control->program};
   }
   return out;
 }
@@ -51,7 +53,7 @@ std::vector<Anchor> anchors(const SoFar& so_far, Anchor first, EarlierCodes& cod
   auto& night = so_far.night;
   const auto improved = newest_improvements(load_alerts(night.store.db(), AlertScope::all), so_far.measured.matrix);
   std::vector<Anchor> out{std::move(first)};
-  const auto add = [&out](const std::string& name, const NightId& then, const std::optional<AbSide>& code,
+  const auto add = [&out](const std::string& name, const NightId& then, const EarlierCode& code,
                           const Finding& series) {
     auto anchor = std::find_if(out.begin(), out.end(), [&](const Anchor& known) {
       return known.name == name && known.night.sweep_id == then.sweep_id;
@@ -66,7 +68,7 @@ std::vector<Anchor> anchors(const SoFar& so_far, Anchor first, EarlierCodes& cod
       const auto code = codes.of(cell, better->second, "the improvement");
       const bool is_tonights = code.no_pair.confirmation == Confirmation::refuted;
       if (code.side || is_tonights) {
-        add("the improved " + so_far.measured.code_name(), better->second, code.side, series);
+        add("the improved " + so_far.measured.code_name(), better->second, code, series);
         continue;
       }
     }
@@ -84,9 +86,10 @@ void compare_with(const SoFar& so_far, const Anchor& anchor, Confirmed& out) {
     series.seen_utc = so_far.night.started_utc;
     cells.insert(series.series.cell);
   }
-  auto then = *anchor.code;
+  auto then = *anchor.code.side;
   then.asked = anchor.name;
-  const auto pairs = run_pairs(so_far.night, then, so_far.measured.engine, cells, AbPurpose::creep);
+  const auto tonight = anchor.code.tonight.value_or(so_far.measured.engine);
+  const auto pairs = run_pairs(so_far.night, then, tonight, cells, AbPurpose::creep);
   out.cancelled = pairs.cancelled;
   if (!pairs.why_not.empty()) {
     out.notes.push_back(fmt::format("Not compared with {} of {}: {}", anchor.name, date, pairs.why_not));
@@ -110,7 +113,7 @@ void check_for_creep(const SoFar& so_far, EarlierCodes& codes, Confirmed& out) {
   const auto last = last_comparison_utc(night.store.db(), so_far.measured.matrix, AbPurpose::creep, night.started_utc);
   if (!creep_check_is_due(last.empty() ? first->night.started_utc : last, night.started_utc)) return;
   for (const auto& anchor : anchors(so_far, std::move(*first), codes)) {
-    if (out.cancelled || anchor.series.empty() || !anchor.code) continue;
+    if (out.cancelled || anchor.series.empty() || !anchor.code.side) continue;
     reports::print(stderr, "monthly comparison: pairs of {} and tonight's\n", anchor.name);
     compare_with(so_far, anchor, out);
   }

@@ -84,10 +84,19 @@ EarlierCode EarlierCodes::revision(const std::string& cell, const NightId& then,
   const auto now = tonight == screened_.facts.end() ? Facts() : version_of(*tonight->second);
   if (point == nullptr || now.empty()) {
     return without_pairs(Confirmation::unconfirmed,
-                         "the version of the program is unknown: add 'repo: {path: FOLDER}' to the matrix");
+                         "the version of the program is unknown: name its git repository with 'repo: {path: FOLDER}', "
+                         "or with --program-repo");
   }
   const auto earlier = version_of(*point->facts);
-  if (earlier == now) {
+  const bool has_commit = earlier.contains(kCommitFact);
+  if (earlier == now && !has_commit) {
+    return without_pairs(Confirmation::unconfirmed,
+                         "the files that the command names did not change since " + name +
+                             ", but only a repository tells whether others did: add 'repo: {path: FOLDER}'");
+  }
+  const auto changes = earlier.find(kChangesFact);
+  const bool is_known = changes == earlier.end() || changes->second != "unknown";
+  if (earlier == now && is_known) {
     return without_pairs(Confirmation::refuted,
                          "the program of " + name + " is tonight's, by its commit and its files: it did not change");
   }
@@ -102,7 +111,11 @@ EarlierCode EarlierCodes::revision(const std::string& cell, const NightId& then,
                          "a file of the program that is not in its repository has changed since " + name);
   }
   try {
-    return {.side = revision_side(commit)};
+    EarlierCode out{.side = revision_side(commit)};
+    if (const auto tonight_commit = clean_commit(now); !tonight_commit.empty()) {
+      out.tonight = revision_side(tonight_commit);
+    }
+    return out;
   } catch (const InputError& e) {
     return without_pairs(Confirmation::unconfirmed, e.what());
   }
@@ -113,15 +126,20 @@ AbSide EarlierCodes::revision_side(const std::string& commit) {
   return named_revision(source_->history.commit(commit), *source_, night_.installation);
 }
 
-std::optional<std::pair<std::string, NightId>> EarlierCodes::oldest_revision() const {
-  std::optional<std::pair<std::string, NightId>> out;
+std::vector<std::pair<std::string, NightId>> EarlierCodes::revisions() const {
+  std::map<std::string, std::pair<std::string, NightId>> of_commit;
   for (const auto& [cell, nights] : screened_.earlier) {
-    const auto oldest = std::find_if(nights.begin(), nights.end(), [](const NightPoint& point) {
-      return !clean_commit(version_of(*point.facts)).empty();
-    });
-    if (oldest == nights.end()) continue;
-    if (!out || oldest->night.started_utc < out->second.started_utc) out.emplace(cell, oldest->night);
+    for (const auto& point : nights) {
+      const auto commit = clean_commit(version_of(*point.facts));
+      if (commit.empty()) continue;
+      const auto [known, is_new] = of_commit.try_emplace(commit, cell, point.night);
+      if (!is_new && point.night.started_utc < known->second.second.started_utc) known->second = {cell, point.night};
+    }
   }
+  std::vector<std::pair<std::string, NightId>> out;
+  for (const auto& [commit, night] : of_commit) out.push_back(night);
+  std::sort(out.begin(), out.end(),
+            [](const auto& a, const auto& b) { return a.second.started_utc < b.second.started_utc; });
   return out;
 }
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "harness/app/night/night.h"
 #include "harness/app/pairs/ab_preparation.h"
@@ -14,7 +15,9 @@
 namespace perfbench::harness {
 
 struct EarlierCode {
-  std::optional<AbSide> side;    // a revision is not built yet
+  std::optional<AbSide> side;  // a revision is not built yet
+  // For a program whose checkout is clean: its commit, so that both sides are built in the same way.
+  std::optional<AbSide> tonight = {};
   NoPair no_pair = {};           // without a side: `refuted` for code that is tonight's, otherwise `unconfirmed`
   bool should_have_run = false;  // without a side: it was kept, and cannot run any more
 };
@@ -30,8 +33,8 @@ class EarlierCodes {
   // The code of `cell` in the night `then`, which the reasons call `name`: "the last good night".
   EarlierCode of(const std::string& cell, const NightId& then, const std::string& name);
 
-  // The oldest night whose version of the program can be run, and its cell; nullopt if there is none.
-  std::optional<std::pair<std::string, NightId>> oldest_revision() const;
+  // For each commit of the program: its first night and a cell, in the order of the nights.
+  std::vector<std::pair<std::string, NightId>> revisions() const;
 
  private:
   EarlierCode engine(const std::string& cell, const NightId& then, const std::string& name) const;

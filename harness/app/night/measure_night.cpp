@@ -34,7 +34,7 @@ std::optional<Cell> control_cell(const PlannedWork& work) {
   return cell;
 }
 
-// Nights of every matrix whose engines the monthly comparison uses (anchors in confirm_night.cpp).
+// Nights of every matrix whose engines the monthly comparison uses (anchors in creep_check.cpp).
 std::set<std::string> anchor_nights(const std::vector<Alert>& alerts) {
   std::set<std::string> matrices;
   for (const auto& alert : alerts) matrices.insert(alert.finding.series.matrix);
@@ -68,7 +68,8 @@ void refuse_made_up_nights(Connection& db) {
 // installed matrix as their control.
 PlannedWork control_work(Night& night, const PlannedWork& work, const Measured& measured) {
   if (!measured.runs_program) return work;
-  auto cells = expand_matrix({.file = "quickstart"}, night.catalog, night.installation.data_dir()).cells;
+  const auto data = night.installation.data_dir();
+  auto cells = expand_matrix({.file = data / "matrices" / "quickstart.yaml"}, night.catalog, data).cells;
   return plan_work(std::move(cells), night.installation, night.catalog, night.interruption.fd());
 }
 
@@ -137,9 +138,9 @@ PlannedWork plan_night(Night& night, const std::function<bool(const Cell&)>& can
   options.ab.rule();  // throws if something cannot work
   auto expansion = load_matrix(options.ab.matrix, night.catalog, night.installation.data_dir());
   out.matrix = expansion.name;
-  if (!expansion.cells.empty() && expansion.cells.front().run.program) {
+  if (const auto* const cell = program_cell(expansion.cells)) {
     out.runs_program = true;
-    out.screened = screened_metrics(&expansion.cells.front().run.program->spec);
+    out.screened = screened_metrics(&cell->run.program->spec);
   }
   std::erase_if(expansion.cells, [&](const Cell& cell) { return !can_measure(cell); });
   for (auto& cell : expansion.cells) {
@@ -163,9 +164,11 @@ Measured measure(Night& night) {
       night, [](const Cell&) { return true; }, out);
   refuse_made_up_nights(
       night.store.db());  // also opens it, because it is better to report a failure now than after an hour
+  // Planned now: what cannot be read must not end a night whose cells have run.
+  const auto of_control = night.options.run_control ? control_work(night, work, out) : PlannedWork();
   keep_engine(night, out);
   run_cells(night, work, night_settings(night, out.engine, SweepKind::night), out);
-  if (night.options.run_control && !out.cancelled) measure_control(night, control_work(night, work, out), out);
+  if (night.options.run_control && !out.cancelled) measure_control(night, of_control, out);
   remove_old_engines(night);
   return out;
 }

@@ -1,5 +1,6 @@
 #include "harness/app/night/night_pairs.h"
 
+#include <filesystem>
 #include <utility>
 
 #include "harness/app/pairs/ab_comparison.h"
@@ -17,8 +18,9 @@ NightPairs run_pairs(Night& night, const AbSide& a, const AbSide& b, const std::
   options.runs = night.options.runs_folder();
   NightPairs out;
   try {
-    const auto ready = ready_side(a, options, night.interruption);
-    auto outcome = compare_sides(ready, b, options, purpose, night.installation, night.interruption);
+    const auto ready_a = ready_side(a, options, night.interruption);
+    const auto ready_b = ready_side(b, options, night.interruption);
+    auto outcome = compare_sides(ready_a, ready_b, options, purpose, night.installation, night.interruption);
     out.cancelled = outcome.cancelled;
     out.comparison =
         NightComparison{outcome.report.comparison.comparison_id, std::move(outcome.report.cells), /*answers=*/{}};
@@ -29,6 +31,8 @@ NightPairs run_pairs(Night& night, const AbSide& a, const AbSide& b, const std::
   } catch (const LaunchError& e) {
     out.why_not = e.what();
   } catch (const BuildError& e) {
+    out.why_not = e.what();
+  } catch (const std::filesystem::filesystem_error& e) {  // the folder of builds cannot be written
     out.why_not = e.what();
   }
   return out;

@@ -25,7 +25,7 @@ struct NightPairs {
   bool cancelled = false;
 };
 
-// Compares the cells in pairs. `a` may be a revision that is not built yet.
+// Compares the cells in pairs. The sides may be revisions that are not built yet.
 NightPairs run_pairs(Night& night, const AbSide& a, const AbSide& b, const std::set<std::string>& cells,
                      AbPurpose purpose);
 

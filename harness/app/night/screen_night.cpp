@@ -77,8 +77,10 @@ std::vector<NightCell> cells_of(const HistoryResult& seen) {
     });
     if (series == seen.series.end()) continue;
     const auto& nights = series->nights;
-    listed.tonight_s = nights.back().value;
-    if (nights.size() > 1) listed.last_s = nights[nights.size() - 2].value;
+    if (spec::unit_of(seen.metric) == "s") {
+      listed.tonight_s = nights.back().value;
+      if (nights.size() > 1) listed.last_s = nights[nights.size() - 2].value;
+    }
     if (series->state != ScreenState::too_few_nights) listed.screened_against = nights.size() - 1;
   }
   return out;
@@ -147,19 +149,27 @@ Screened screen(Night& night, const Measured& measured) {
   std::vector<ScreenedSeries> noisier;
   const NightSweeps sweeps{night.sweep_id, measured.control_id};
   const auto known = known_shifts(load_alerts(night.store.db(), AlertScope::all));
+  bool is_described = false;
   for (const auto& metric : measured.screened) {
     const auto seen = look_at_history(night.store.db(), {.matrix = measured.matrix, .metric = metric, .night = sweeps},
                                       known, night.options.budget);
     const bool is_step_time = metric == "step_time_s";
+    for (const auto& [cell, nights] : seen.earlier) {
+      auto& of_cell = out.earlier[cell.second];
+      if (of_cell.empty()) of_cell = nights;
+    }
     for (const auto& series : seen.series) {
       if (series.is_control && !is_step_time) continue;
       add_series(metric, series, out);
       if (series.noisier) noisier.push_back(series);
     }
-    if (!is_step_time) continue;  // a cell that vanished is missing in every metric
+    // A cell that vanished is missing in every metric. The first metric that there are nights of describes the cells.
+    const bool has_nights = !seen.earlier.empty() || std::any_of(seen.series.begin(), seen.series.end(),
+                                                                 [](const auto& one) { return !one.is_control; });
+    if (is_described || !(has_nights || metric == measured.screened.back())) continue;
+    is_described = true;
     out.findings.insert(out.findings.end(), seen.vanished.begin(), seen.vanished.end());
     for (const auto& future : seen.future) out.notes.push_back(future_night_text(future));
-    for (const auto& [cell, nights] : seen.earlier) out.earlier[cell.second] = nights;
     note_changes(seen, night.sweep_id, out.notes);
     out.cells = cells_of(seen);
     tonight = seen.tonight;

@@ -68,7 +68,7 @@ RevisionSource revision_source(const AbOptions& options, const Installation& ins
                                      .overrides = {.set = options.matrix.overrides.set},
                                      .program = options.matrix.program},
                                     catalog, installation.data_dir());
-  const bool runs_program = !matrix.cells.empty() && matrix.cells.front().run.program;
+  const bool runs_program = program_cell(matrix.cells) != nullptr;
   auto program = matrix.program_repo;
   if (runs_program && !program && options.repository.empty()) {
     throw InputError(
@@ -152,7 +152,9 @@ AbSide ready_side(AbSide side, const AbOptions& options, const Interruption& int
   const auto settings = build_settings(options, interruption.fd());
   const GitHistory history(side.repository);
   if (side.program) {
-    side.program->path = build_tree(history, side.commit, side.program->build, settings).string();
+    const auto folder = fs::canonical(side.program->path).lexically_relative(fs::canonical(history.root()));
+    const auto tree = build_tree(history, side.commit, side.program->build, settings);
+    side.program->path = (folder == "." ? tree : tree / folder).string();
   } else {
     side.engine = {build_engine(history, side.commit, settings)};
   }

@@ -34,7 +34,7 @@ ExitCode history(const HistoryOptions& options) {
   if (result.series.empty()) {
     tell_left_out(db, ExitCode::usage);
     if (const auto complaint = metric_complaint(options.query.metric); !complaint.empty()) {
-      throw InputError("[history] --metric: no program declares it, and " + complaint);
+      throw InputError("[history] --metric: no program that these nights ran declares it, and " + complaint);
     }
     throw InputError("[history] " + db.path().string() + " has no finished run with " + options.query.metric +
                      " in a night, for a cell that matches '" + options.query.series +

@@ -261,21 +261,21 @@ class HistoryReader {
   std::unordered_map<std::int64_t, SweepRow> sweeps_;                  // by sweep
 };
 
-// By matrix. The names are found by the index of their unique column.
-std::map<std::string, std::set<std::string>> declared_metrics(const Connection& db) {
+// For the runs of one sweep. The names are found by the index of their unique column.
+std::set<std::string> declared_metrics(const Connection& db, const std::string& sweep_id) {
   Statement rows(db,
-                 "SELECT DISTINCT c.matrix, n.name FROM names n "
-                 "CROSS JOIN run_fields f ON f.name_key = n.name_key AND f.value IN ('lower', 'higher') "
-                 "CROSS JOIN cells c ON c.run_key = f.run_key WHERE n.name >= ?1 AND n.name < ?2");
+                 "SELECT DISTINCT n.name FROM names n CROSS JOIN sweeps s CROSS JOIN attempts a USING (sweep_key) "
+                 "CROSS JOIN cells c USING (cell_key) "
+                 "CROSS JOIN run_fields f ON f.run_key = c.run_key AND f.name_key = n.name_key "
+                 "WHERE n.name >= ?1 AND n.name < ?2 AND s.sweep_id = ?3 AND f.value IN ('lower', 'higher')");
   auto beyond = kDeclaredBegin;
   ++beyond.back();
-  rows.with(kDeclaredBegin, beyond);
-  std::map<std::string, std::set<std::string>> out;
+  rows.with(kDeclaredBegin, beyond, sweep_id);
+  std::set<std::string> out;
   while (rows.step()) {
-    const auto field = rows.text(1);
+    const auto field = rows.text(0);
     if (!field.ends_with(kDeclaredEnd)) continue;
-    out[rows.text(0)].insert(
-        field.substr(kDeclaredBegin.size(), field.size() - kDeclaredBegin.size() - kDeclaredEnd.size()));
+    out.insert(field.substr(kDeclaredBegin.size(), field.size() - kDeclaredBegin.size() - kDeclaredEnd.size()));
   }
   return out;
 }
@@ -322,7 +322,7 @@ Tonight load_tonight(const Connection& db, const HistoryQuery& query) {
     out.cells.back().state = state_tonight(db, rows);
     out.cells.back().reason = rows.text(3);
   }
-  out.declared = declared_metrics(db);
+  for (const auto& [matrix, night] : out.night) out.declared[matrix] = declared_metrics(db, night.sweep_id);
   return out;
 }
 

@@ -269,7 +269,8 @@ TEST_F(ProgramNights, JudgeWhatTheProgramDeclares) {
   EXPECT_THAT(perfbench({"report", "--sweep", "all"}).output, HasSubstr("words_per_s"));
   const auto history = perfbench({"history", "--metric", "words_per_s"});
   EXPECT_THAT(history.output, HasSubstr("History of words_per_s"));
-  EXPECT_THAT(perfbench({"history", "--metric", "word_per_s"}).error_output, HasSubstr("no program declares it"));
+  EXPECT_THAT(perfbench({"history", "--metric", "word_per_s"}).error_output,
+              HasSubstr("no program that these nights ran declares it"));
 }
 
 TEST_F(ProgramNights, SayWhyAnEarlierVersionIsNotCompared) {
@@ -279,7 +280,7 @@ TEST_F(ProgramNights, SayWhyAnEarlierVersionIsNotCompared) {
   EXPECT_EQ(unchanged.exit_code, 2);
   EXPECT_THAT(unchanged.output, HasSubstr("by its commit and its files: it did not change"));
   std::ofstream(dir_ / "repo/train.py", std::ios::app) << "# changed\n";
-  EXPECT_EQ(night().exit_code, 0) << "the last good night's commit can be run";
+  EXPECT_EQ(night().exit_code, 0) << "the last good night's commit is compared with the checkout";
   std::ofstream(dir_ / "repo/train.py", std::ios::app) << "# changed again\n";
   EXPECT_THAT(night().output, HasSubstr("was not a commit of a repository without other changes"));
   git({"checkout", "-q", "train.py"});
@@ -301,6 +302,45 @@ TEST_F(ProgramNights, WithoutARepositoryConfirmNothing) {
   const auto end = night();
   EXPECT_EQ(end.exit_code, 2);
   EXPECT_THAT(end.output, HasSubstr("was not a commit of a repository"));
+  // Another file that the script reads may have changed.
+  EXPECT_THAT(night().output, HasSubstr("only a repository tells whether others did"));
+}
+
+// Without a reader there is no step time, and the wall time describes the cell.
+TEST_F(ProgramNights, JudgeTheWallTimeOfAProgramThatSaysNothing) {
+  std::ofstream(dir_ / "n.yaml") << "name: nights\nprogram:\n  command: [sh, train.sh]\n  repo: {path: repo}\n";
+  const auto write = [&](const std::string& time_s) {
+    std::ofstream(dir_ / "repo/train.sh") << "sleep " << time_s << "\n";
+    git({"add", "-A"});
+    git({"commit", "-q", "-m", time_s + " s"});
+  };
+  write("0.1");
+  EXPECT_THAT(night().output, HasSubstr("its first night"));
+  write("0.4");
+  const auto end = night();
+  EXPECT_EQ(end.exit_code, 1) << end.output << end.error_output;
+  EXPECT_THAT(end.output, HasSubstr("wall_time_s | regression"));
+}
+
+// A cell whose batch contradicts its mesh runs nothing, and has no program.
+TEST_F(ProgramNights, BeginWithACellThatContradictsItself) {
+  std::ofstream(dir_ / "n.yaml") << "name: nights\nprogram:\n  command: [python3, train.py, '{fsdp}']\n"
+                                    "  repo: {path: repo/part}\n  reader: nanogpt\n"
+                                    "work: {seq_len: 8}\ndefaults: {batch_per_device: 1/2}\naxes: {fsdp: [1, 2]}\n";
+  fs::create_directories(dir_ / "repo/part");
+  const auto move = [&](const std::string& subject, double step_ms) {
+    commit(subject, step_ms);
+    fs::rename(dir_ / "repo/train.py", dir_ / "repo/part/train.py");
+    git({"add", "-A"});
+    git({"commit", "-q", "-m", subject + " in a folder"});
+  };
+  move("quick", 100);
+  const auto first = night();
+  ASSERT_EQ(first.exit_code, 2) << first.error_output;
+  move("slow", 110);
+  const auto end = night();
+  EXPECT_EQ(end.exit_code, 1) << end.output << end.error_output;
+  EXPECT_THAT(end.output, HasSubstr("compared with the program of "));
 }
 
 // A control that ran the program would move with it, and its drift would be subtracted from the program's.
@@ -309,7 +349,8 @@ TEST_F(ProgramNights, HaveAControlOfTheEnginesOwn) {
   const auto end = night({});
   EXPECT_THAT(end.output, HasSubstr("Tonight's engine is the control from now on"));
   const auto list = perfbench({"list", "runs", "--format", "json"});
-  for (const auto& run : Json::parse(list.output)["runs"]) {
+  const auto runs = Json::parse(list.output)["runs"];
+  for (const auto& run : runs) {
     const bool is_control = run["matrix"] == "control";
     EXPECT_EQ(run["cell"].get<std::string>().find("model=llama-mini") != std::string::npos, is_control) << run;
   }

@@ -51,7 +51,7 @@ TEST(NightCells, TheWorstFindingIsTheStateOfACellAndComesFirst) {
   EXPECT_EQ(cells[5].why, "it did not run");
   EXPECT_EQ(cells[6].why, "its first night");
   EXPECT_EQ(cells[8].why, "screened with 20 previous nights");
-  EXPECT_EQ(cells[9].why, "pairs with the engine of its last good night do not show it to be worse");
+  EXPECT_EQ(cells[9].why, "pairs with its last good night do not show it to be worse");
   EXPECT_EQ(count_in_state(cells, CellState::same), 3U);
 }
 

@@ -84,6 +84,14 @@ TEST(ScreenSeries, AProgramDeclaresWhichWayItsMetricIsBetter) {
   auto undeclared = example_series("c", 40);
   undeclared.metric = "words_per_s";
   EXPECT_THROW(screen_series({undeclared}), InputError);
+  // An earlier run of the matrix did not declare it yet.
+  auto declared = undeclared;
+  declared.cell = "d";
+  declared.declared = spec::Direction::higher_is_better;
+  EXPECT_THAT(screen_series({undeclared, declared}), SizeIs(1));
+  // A program may say which way a metric is better that has no better direction elsewhere.
+  declared.metric = "grad_norm";
+  EXPECT_THAT(screen_series({declared}), SizeIs(1));
 }
 
 // The machine became slower by a tenth: cell and control alike.

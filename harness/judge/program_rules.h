@@ -9,7 +9,7 @@
 
 namespace perfbench::harness {
 
-// Those of perfbench-engine, as far as the program has them, and the declared ones that have a better direction.
+// The metrics of perfbench-engine, as far as the program has them, and the declared ones that have a better direction.
 // Without any, the wall time. Not the start-up, which includes imports that take many seconds.
 std::vector<MetricRule> program_rules(const spec::ProgramSpec& program);
 

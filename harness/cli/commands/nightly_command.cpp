@@ -172,9 +172,9 @@ void add_nightly(CLI::App& app, CommandContext& context) {
   command->footer(
       "Runs the matrix and a control, and screens every cell's speed, memory, start-up and loss with the previous "
       "nights.\n"
-      "Confirms shifts in the same night: pairs of the last good night's engine and tonight's. Confirmed shifts "
-      "become\n"
-      "alerts (perfbench alerts) with the largest causes; alerts go to PERFBENCH_WEBHOOK_URL if it is set.\n"
+      "Confirms shifts in the same night: pairs of the last good night's engine, or commit of a training program, and\n"
+      "tonight's. Confirmed shifts become alerts (perfbench alerts) with the largest causes; alerts go to\n"
+      "PERFBENCH_WEBHOOK_URL if it is set.\n"
       "A cell with too few nights on this class of machine is compared in such pairs even without a shift.\n"
       "Once a month all cells are also paired with the control's engine, or with the engine of their newest\n"
       "improvement, which shows a creep that no single night does.\n"

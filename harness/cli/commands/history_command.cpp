@@ -28,13 +28,15 @@ struct HistoryOptions {
 };
 
 ExitCode history(const HistoryOptions& options) {
+  const auto complaint = metric_complaint(options.query.metric);  // a program may declare a metric of its own
+  if (!complaint.empty() && !std::filesystem::exists(options.db)) throw InputError("[history] --metric " + complaint);
   const auto db = open_database(options.db, {.mode = OpenMode::read_only});
   const auto view = reports::history_view(db, options.query, options.budget);
   const auto& result = *view.result;
   if (result.series.empty()) {
     tell_left_out(db, ExitCode::usage);
-    if (const auto complaint = metric_complaint(options.query.metric); !complaint.empty()) {
-      throw InputError("[history] --metric: no program that these nights ran declares it, and " + complaint);
+    if (!complaint.empty()) {
+      throw InputError("[history] --metric " + complaint + "\nNo program that these nights ran declares it.");
     }
     throw InputError("[history] " + db.path().string() + " has no finished run with " + options.query.metric +
                      " in a night, for a cell that matches '" + options.query.series +

@@ -270,7 +270,7 @@ TEST_F(ProgramNights, JudgeWhatTheProgramDeclares) {
   const auto history = perfbench({"history", "--metric", "words_per_s"});
   EXPECT_THAT(history.output, HasSubstr("History of words_per_s"));
   EXPECT_THAT(perfbench({"history", "--metric", "word_per_s"}).error_output,
-              HasSubstr("no program that these nights ran declares it"));
+              HasSubstr("No program that these nights ran declares it"));
 }
 
 TEST_F(ProgramNights, SayWhyAnEarlierVersionIsNotCompared) {

@@ -68,8 +68,10 @@ enum class SweepKind {
 
 // The options of the command that began a sweep, word for word. `sweep --resume` starts from them.
 struct SweepWords {
-  std::vector<std::string> only;  // the words of --only
-  std::vector<std::string> set;   // the words of --set, and --device as one more
+  std::vector<std::string> only;          // the words of --only
+  std::vector<std::string> set;           // the words of --set, and --device as one more
+  std::vector<std::string> program;       // the word of --program, if it was given
+  std::vector<std::string> program_repo;  // the folder of --program-repo, if it was given
 
   bool operator==(const SweepWords&) const = default;
 
@@ -78,6 +80,8 @@ struct SweepWords {
     using spec::Field;
     f(Field{"only", "the words of --only"}, self.only);
     f(Field{"set", "the words of --set"}, self.set);
+    f(Field{"program", "the word of --program"}.omitted_at_default(), self.program);
+    f(Field{"program_repo", "the folder of --program-repo"}.omitted_at_default(), self.program_repo);
   }
 };
 

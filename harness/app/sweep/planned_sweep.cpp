@@ -32,6 +32,13 @@ std::string MatrixOptions::only_words() const {
   return fmt::format("{}", fmt::join(overrides.only, " "));
 }
 
+SweepWords MatrixOptions::words() const {
+  SweepWords out{.only = overrides.only, .set = overrides.set};
+  if (!program.program.empty()) out.program = {program.program};
+  if (!program.repo.empty()) out.program_repo = {std::filesystem::weakly_canonical(program.repo).string()};
+  return out;
+}
+
 std::string matrix_name(const MatrixOptions& options, const std::filesystem::path& data_dir) {
   return name_of(load_file(options, data_dir));
 }

@@ -25,7 +25,7 @@ struct MatrixOptions {
   ProgramChoice program = {};  // without a name: perfbench-engine, or the program of the matrix
 
   std::string only_words() const;  // AttemptRecord::only
-  SweepWords words() const { return {.only = overrides.only, .set = overrides.set}; }
+  SweepWords words() const;
 };
 
 // The name that the file gives its matrix. Throws InputError, as do the next two.

@@ -31,6 +31,8 @@ std::string option_text(const std::string& option, const std::vector<std::string
 std::map<std::string, std::vector<std::string>> options_of(const SweepWords& words, std::int64_t repeats) {
   return {{"--only", words.only},
           {"--set", words.set},
+          {"--program", words.program},
+          {"--program-repo", words.program_repo},
           {"--repeats", repeats == 0 ? std::vector<std::string>() : std::vector{std::to_string(repeats)}}};
 }
 
@@ -59,6 +61,9 @@ void restore_request(SweepRequest& request, const Connection& db, const std::str
   auto& overrides = request.matrix.overrides;
   if (overrides.only.empty()) overrides.only = begun->words.only;
   if (overrides.set.empty()) overrides.set = begun->words.set;
+  auto& program = request.matrix.program;
+  if (program.program.empty() && !begun->words.program.empty()) program.program = begun->words.program.front();
+  if (program.repo.empty() && !begun->words.program_repo.empty()) program.repo = begun->words.program_repo.front();
   if (request.repeats == 0) request.repeats = begun->repeats;
   if (const auto text = contradiction(*begun, request); !text.empty()) throw InputError(text);
   std::string restored;

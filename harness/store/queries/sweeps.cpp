@@ -73,6 +73,8 @@ void record_request(Connection& db, const RecordedRequest& request) {
   const auto key = db.last_insert_key();
   add_request_words(db, key, "only", request.words.only);
   add_request_words(db, key, "set", request.words.set);
+  add_request_words(db, key, "program", request.words.program);
+  add_request_words(db, key, "program_repo", request.words.program_repo);
   transaction.commit();
 }
 
@@ -83,7 +85,10 @@ std::optional<RecordedRequest> find_request(const Connection& db, const std::str
   return RecordedRequest{.sweep_id = sweep_id,
                          .matrix = row.text(1),
                          .begun_utc = row.text(2),
-                         .words = {.only = request_words(db, key, "only"), .set = request_words(db, key, "set")},
+                         .words = {.only = request_words(db, key, "only"),
+                                   .set = request_words(db, key, "set"),
+                                   .program = request_words(db, key, "program"),
+                                   .program_repo = request_words(db, key, "program_repo")},
                          .repeats = row.integer(3)};
 }
 

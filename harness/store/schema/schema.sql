@@ -34,7 +34,7 @@ CREATE TABLE sweep_requests (
 CREATE INDEX sweep_requests_by_matrix ON sweep_requests (matrix, begun_utc);
 CREATE TABLE sweep_request_words (
   request_key INTEGER NOT NULL REFERENCES sweep_requests,
-  option      TEXT NOT NULL CHECK (option IN ('only', 'set')),
+  option      TEXT NOT NULL CHECK (option IN ('only', 'set', 'program', 'program_repo')),
   position    INTEGER NOT NULL,
   words       TEXT NOT NULL,
   PRIMARY KEY (request_key, option, position)

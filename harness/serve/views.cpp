@@ -121,7 +121,7 @@ Document report(const Asked& asked) {
     if (none) return out;
     out.add(reports::Heading{.level = 2, .text = "Its runs"});
   }
-  append(out, reports::report_view(asked.db, query, *known, asked.installation));
+  append(out, reports::report_view(asked.db, query, {.style = *known}, asked.installation));
   return out;
 }
 

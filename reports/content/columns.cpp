@@ -299,6 +299,7 @@ constexpr std::array kDetails{
 }  // namespace
 
 const ReportColumn kSubjectColumn = kSubject;
+const ReportColumn kModelColumn = kModel;
 const ReportColumn kCellColumn = word<&ReportRow::cell>("Cell", "cell");
 const ReportColumn kWallTimeColumn = number("Wall Time (s)", "wall_time_s", [](const ReportRow& r) {
   return Cell(format_number(r.wall_time_s), value_of(r.wall_time_s));

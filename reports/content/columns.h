@@ -36,7 +36,9 @@ std::span<const ReportColumn> detail_columns();
 // The subject, for tables with rows of several subjects.
 extern const ReportColumn kSubjectColumn;
 
-// The label of a row's cell, and the wall time, for tables with programs that may declare nothing else.
+// The model's name alone, the label of a row's cell, and the wall time, for tables with programs that may declare
+// nothing else.
+extern const ReportColumn kModelColumn;
 extern const ReportColumn kCellColumn;
 extern const ReportColumn kWallTimeColumn;
 

@@ -234,7 +234,11 @@ bool tells_subjects(const std::vector<ReportRow>& rows) {
 }
 
 void add_column(Table& table, const std::vector<ReportRow>& rows, const ReportColumn& column, Audience audience) {
-  table.columns.push_back({.title = column.title, .key = column.key, .align = column.align, .audience = audience});
+  table.columns.push_back({.title = column.title,
+                           .key = column.key,
+                           .align = column.align,
+                           .audience = audience,
+                           .is_setting = column.of == ColumnOf::configuration});
   for (std::size_t i = 0; i < rows.size(); ++i) table.rows[i].cells.push_back(column.cell(rows[i]));
 }
 
@@ -328,6 +332,27 @@ Table programs_table(const std::vector<ReportRow>& rows, TableStyle style) {
   return table;
 }
 
+// Every column that a user can name.
+Table whole_table(const std::vector<ReportRow>& rows) {
+  auto table = programs_table(rows, TableStyle::table);
+  add_column(table, rows, kModelColumn, Audience::programs);
+  for (std::size_t i = 0; i < rows.size(); ++i) table.rows[i].notes = rows[i].notes;
+  return table;
+}
+
+// The rows of the report that the user asks for.
+Report chosen(Report report, const RowChoice& choice) {
+  if (choice.sort.empty() && choice.best == 0) return report;
+  std::vector<ReportRow> rows;
+  for (const auto i : chosen_rows(whole_table(report.rows), choice)) rows.push_back(report.rows[i]);
+  if (rows.size() < report.rows.size()) {
+    report.left_out +=
+        fmt::format("{}{} of {} rows are shown", report.left_out.empty() ? "" : ". ", rows.size(), report.rows.size());
+  }
+  report.rows = std::move(rows);
+  return report;
+}
+
 // A report with the rows of all.
 Report merged(const std::vector<Report>& all) {
   auto out = all.front();
@@ -338,37 +363,52 @@ Report merged(const std::vector<Report>& all) {
   return out;
 }
 
-std::string report_json(const Report& report) {
+std::string report_json(const Report& report, const Table& rows) {
   Json out;
   out["title"] = report.title;
   out["mfu_definition"] = spec::enum_name(report.definition);
   out["baseline"] = report.baseline.empty() ? Json() : Json(report.baseline);
-  out["rows"] = json_rows(programs_table(report.rows, TableStyle::table));
+  out["rows"] = json_rows(rows);
   return json_text(out, 2);
 }
 
 }  // namespace
 
-Document report_document(const std::vector<Report>& reports, TableStyle style) {
+Document report_document(std::vector<Report> reports, TableStyle style, const RowChoice& choice) {
   Document out;
-  for (const auto& report : reports) {
+  const bool has_columns = !choice.columns.empty();
+  for (auto& report : reports) {
+    report = chosen(std::move(report), choice);
     out.add(Heading{.level = 2, .text = report.title});
-    out.add(people_table(report.rows, style));
+    auto table = has_columns ? with_columns(whole_table(report.rows), choice) : people_table(report.rows, style);
+    for (auto& column : table.columns) {
+      if (column.audience == Audience::everyone) column.audience = Audience::people;
+    }
+    table.key = "table";
+    out.add(std::move(table));
     for (auto& chart : scaling_charts(report.rows)) out.add(std::move(chart));
     out.add(Note{"MFU by the definition " + std::string(spec::enum_name(report.definition)) + "." +
                  (report.baseline.empty() ? "" : " Baseline: " + report.baseline + ".")});
     if (!report.left_out.empty()) out.add(Note{report.left_out + "."});
   }
   auto all = merged(reports);
-  out.add(programs_table(all.rows, style));
-  out.json = [all = std::move(all)] { return report_json(all); };
+  const auto for_programs = [choice](const std::vector<ReportRow>& rows, TableStyle of) {
+    if (choice.columns.empty()) return programs_table(rows, of);
+    auto table = with_columns(whole_table(rows), choice);
+    for (auto& column : table.columns) column.audience = Audience::programs;
+    return table;
+  };
+  out.add(for_programs(all.rows, style));
+  out.json = [all = std::move(all), for_programs] {
+    return report_json(all, for_programs(all.rows, TableStyle::table));
+  };
   return out;
 }
 
-Document report_document(const std::vector<harness::StoredTable>& tables, TableStyle style) {
+Document report_document(const std::vector<harness::StoredTable>& tables, TableStyle style, const RowChoice& choice) {
   std::vector<Report> reports;
   for (const auto& table : tables) reports.push_back(build_report(table));
-  return report_document(reports, style);
+  return report_document(std::move(reports), style, choice);
 }
 
 }  // namespace perfbench::reports

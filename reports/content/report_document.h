@@ -6,6 +6,7 @@
 #include "harness/app/runs/stored_tables.h"
 #include "reports/content/columns.h"
 #include "reports/content/report_model.h"
+#include "reports/content/row_choice.h"
 #include "reports/render/chart/chart.h"
 #include "reports/render/document/document.h"
 
@@ -25,7 +26,11 @@ std::vector<Chart> scaling_charts(const std::vector<ReportRow>& rows);
 // their spread; where a row says how long the training is, the days that it takes; and a column for every field that
 // distinguishes rows which would otherwise look the same. JSON: {"title", "mfu_definition", "baseline", "rows"}, with
 // the columns of `table` and the details under their keys.
-Document report_document(const std::vector<Report>& reports, TableStyle style);
-Document report_document(const std::vector<harness::StoredTable>& tables, TableStyle style = TableStyle::table);
+//
+// `choice` selects and sorts the rows of each table, and may replace the columns of the style. Throws InputError for a
+// column that the report does not have.
+Document report_document(std::vector<Report> reports, TableStyle style, const RowChoice& choice = {});
+Document report_document(const std::vector<harness::StoredTable>& tables, TableStyle style = TableStyle::table,
+                         const RowChoice& choice = {});
 
 }  // namespace perfbench::reports

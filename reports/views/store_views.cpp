@@ -9,9 +9,9 @@
 
 namespace perfbench::reports {
 
-Document report_view(const harness::Connection& db, const harness::TableQuery& query, TableStyle style,
+Document report_view(const harness::Connection& db, const harness::TableQuery& query, const ReportLook& look,
                      const harness::Installation& installation) {
-  return report_document(harness::stored_tables(db, query, installation), style);
+  return report_document(harness::stored_tables(db, query, installation), look.style, look.rows);
 }
 
 Document comparison_view(const harness::ComparedCells& compared, const std::string& baseline) {

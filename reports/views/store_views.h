@@ -12,11 +12,17 @@
 #include "harness/records/alert.h"
 #include "harness/store/database.h"
 #include "reports/content/columns.h"
+#include "reports/content/row_choice.h"
 #include "reports/render/document/document.h"
 
 namespace perfbench::reports {
 
-Document report_view(const harness::Connection& db, const harness::TableQuery& query, TableStyle style,
+// How a report looks: the columns of a style, or those that the user names.
+struct ReportLook {
+  TableStyle style = TableStyle::table;
+  RowChoice rows = {};
+};
+Document report_view(const harness::Connection& db, const harness::TableQuery& query, const ReportLook& look,
                      const harness::Installation& installation);
 
 // `baseline` is the name that the user gave.

@@ -124,6 +124,18 @@ class Pages(unittest.TestCase):
         self.assertEqual([float(text) for text in self.column(page, "step_time_s")], up[::-1])
         self.assertEqual(page.driver.find_element(By.CSS_SELECTOR, header).get_attribute("aria-sort"), "descending")
 
+    def test_settings_that_all_rows_share_stand_above_the_table(self):
+        page = self.page("report")
+        told = dict(zip(page.texts("dl.common dt"), page.texts("dl.common dd")))
+        self.assertEqual(told["Precision"], "FP32")
+        self.assertNotIn("Step Time (s)", told)
+        titles = page.texts("thead th")
+        self.assertNotIn("Precision", titles)
+        self.assertIn("Attention", titles)
+        # The answer is in sight without scrolling on a screen of 1280 pixels.
+        right = page.run("return document.querySelector('th[data-key=mfu_fraction]').getBoundingClientRect().right")
+        self.assertLessEqual(right, page.run("return document.querySelector('.scroll').getBoundingClientRect().right"))
+
     def test_words_filter_and_columns_are_chosen(self):
         page = self.page("report")
         everything = len(page.texts("tbody tr"))

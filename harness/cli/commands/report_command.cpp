@@ -21,7 +21,7 @@ struct ReportOptions {
   TableQuery query;
   reports::DocumentFormat format = reports::DocumentFormat::markdown;
   LayoutOptions layout;
-  reports::TableStyle style = reports::TableStyle::table;
+  reports::ReportLook look;
 };
 
 // A user who has swept several matrices into one database sees only one of them.
@@ -58,9 +58,23 @@ void add_report(CLI::App& app, CommandContext& context) {
   add_output_options(*command, options->format, reports::DocumentFormat::markdown, options->layout,
                      "text (for a terminal), markdown, csv, json, html or svg");
   add_enum_option(
-      *command, "--style", options->style,
+      *command, "--style", options->look.style,
       "table, or a reference system's own columns: maxtext, pax (with estimated days), pax_moe, pax_tuning, axlearn, "
       "torchprime or seqax (Model Size | MFU)");
+  auto& rows = options->look.rows;
+  command
+      ->add_option(
+          "--columns", rows.columns,
+          "these columns alone, by their keys of --format json, with commas; a unit at the end may be left out")
+      ->delimiter(',')
+      ->type_name("KEY")
+      ->excludes(command->get_option("--style"));
+  auto* sort =
+      command
+          ->add_option("--sort", rows.sort, "sort by this column, the best value first, or as KEY:asc or KEY:desc says")
+          ->type_name("KEY");
+  add_number(*command, "--best", rows.best, Bounds<std::size_t>{1, 1'000'000}, "only the first rows after sorting")
+      ->needs(sort);
   add_enum_option(*command, "--definition", options->query.definition, "definition of the FLOPs for MFU");
   command
       ->add_option("--baseline", options->query.baseline,
@@ -75,6 +89,7 @@ void add_report(CLI::App& app, CommandContext& context) {
       "  perfbench report --db perf.db --sweep all --format csv > all.csv\n"
       "  perfbench report --db perf.db --sweep all@a1b2c3d4      what one engine ran, by its commit\n"
       "  perfbench report --db perf.db --baseline main\n"
+      "  perfbench report --db perf.db --sort step_time_s --best 5 --columns model,remat,step_time,mfu\n"
       "Runs of several engines are separate rows, distinguished by a column; runs with an injected fault are left out "
       "of\n"
       "--sweep all, which says how to see them.\n"
@@ -86,7 +101,7 @@ void add_report(CLI::App& app, CommandContext& context) {
       "Exit codes: 0 success; 3 wrong input, or success without a row that cannot be read, which is named.");
   command->callback([options, &context] {
     const auto db = open_database(options->db, {.mode = OpenMode::read_only});
-    print_document(reports::report_view(db, options->query, options->style, context), options->format, options->layout);
+    print_document(reports::report_view(db, options->query, options->look, context), options->format, options->layout);
     if (options->query.matrices.empty() &&
         parse_selection(options->query.selection).kind == SelectionKind::latest_sweep) {
       tell_other_matrices(db);

@@ -31,8 +31,7 @@ void print_end(const SweepSummary& summary, const SweepRequest& request) {
 // Shows everything that was stored, even if something could not be stored: print_end reports that.
 void print_table(const SweepSummary& summary, SweepStore& store, const CommandContext& context) {
   try {
-    const auto document =
-        reports::report_view(store.db(), {.selection = summary.sweep_id}, reports::TableStyle::table, context);
+    const auto document = reports::report_view(store.db(), {.selection = summary.sweep_id}, {}, context);
     reports::print("\n");
     print_document(
         document, reports::is_terminal(stdout) ? reports::DocumentFormat::text : reports::DocumentFormat::markdown, {});

@@ -2,6 +2,12 @@
 
 namespace perfbench::reports {
 
+std::optional<double> as_number(const Value& value) {
+  if (const auto* whole = std::get_if<std::int64_t>(&value)) return static_cast<double>(*whole);
+  if (const auto* real = std::get_if<double>(&value)) return *real;
+  return std::nullopt;
+}
+
 std::vector<std::size_t> columns_for(const Table& table, Audience reader) {
   std::vector<std::size_t> out;
   for (std::size_t i = 0; i < table.columns.size(); ++i) {

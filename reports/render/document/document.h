@@ -54,6 +54,7 @@ struct Column {
   std::string key;    // for programs: including its unit, unique in its table
   Align align = Align::left;
   Audience audience = Audience::everyone;
+  bool is_setting = false;  // what was run, not what came out: a page says a value that all rows share once
 };
 
 // monostate if the value is unknown.
@@ -63,6 +64,9 @@ template <class T>
 Value value_of(const std::optional<T>& value) {
   return value ? Value(*value) : Value();
 }
+
+// nullopt if it is not a number.
+std::optional<double> as_number(const Value& value);
 
 struct Cell {
   std::string text;  // for people: with digits and units (reports/format)

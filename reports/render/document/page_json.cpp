@@ -31,12 +31,6 @@ const char* tone_name(Tone tone) {
   return "";
 }
 
-std::optional<double> number_of(const Value& value) {
-  if (const auto* whole = std::get_if<std::int64_t>(&value)) return static_cast<double>(*whole);
-  if (const auto* real = std::get_if<double>(&value)) return *real;
-  return std::nullopt;
-}
-
 bool is_known(const Value& value) {
   return !std::holds_alternative<std::monostate>(value);
 }
@@ -46,7 +40,7 @@ bool sorts_by_number(const Table& table, std::size_t column) {
   bool any = false;
   for (const auto& row : table.rows) {
     const auto& value = row.cells[column].value;
-    if (number_of(value)) {
+    if (as_number(value)) {
       any = true;
     } else if (is_known(value)) {
       return false;
@@ -63,6 +57,7 @@ Json column_json(const Table& table, std::size_t index) {
   Json out{{"title", shown(column.title)},
            {"key", column.key},
            {"right", column.align == Align::right},
+           {"setting", column.is_setting},
            {"hidden", column.audience == Audience::programs || column.audience == Audience::pages},
            {"texts", Json::array()},
            {"values", numbers ? Json::array() : Json()},
@@ -72,7 +67,7 @@ Json column_json(const Table& table, std::size_t index) {
   std::map<std::tuple<std::string, std::optional<double>, Tone>, std::size_t> known;
   for (const auto& row : table.rows) {
     const auto& cell = row.cells[index];
-    const auto number = numbers ? number_of(cell.value) : std::nullopt;
+    const auto number = numbers ? as_number(cell.value) : std::nullopt;
     const auto [at, is_new] = known.try_emplace({cell.text, number, cell.tone}, known.size());
     out["of"].push_back(at->second);
     if (!is_new) continue;

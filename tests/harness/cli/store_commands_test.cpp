@@ -55,6 +55,26 @@ class StoreCommands : public testing::Test {
   }
 };
 
+TEST_F(StoreCommands, ReportShowsTheBestRowsAndTheNamedColumns) {
+  write_sweep("s1", 0.5, 1, "2026", "slow");
+  write_sweep("s1", 0.25, 1, "2026", "quick");
+  ingest();
+  const std::vector<std::string> report{"report",   "--db", "q.db",      "--sweep",  "all",
+                                        "--format", "csv",  "--columns", "cell,runs"};
+  const auto more = [&](const std::vector<std::string>& options) {
+    auto words = report;
+    words.insert(words.end(), options.begin(), options.end());
+    return run(words);
+  };
+  EXPECT_EQ(more({"--sort", "cell"}).output, "cell,runs\r\nquick,1\r\n");
+  EXPECT_THAT(more({"--best", "1"}).error_output, HasSubstr("--sort"));
+  EXPECT_THAT(more({"--style", "pax"}).error_output, HasSubstr("--columns"));
+  const auto unknown = more({"--sort", "celll"});
+  EXPECT_EQ(unknown.exit_code, 3);
+  EXPECT_THAT(unknown.error_output,
+              HasSubstr("[report] --sort 'celll': the report has no such column (did you mean 'cell'?)"));
+}
+
 TEST_F(StoreCommands, HelpNeedsNoDataFolder) {
   const std::string perfbench = std::string(PERFBENCH_BINARY_DIR) + "/bin/perfbench";
   const auto without_data = [&](std::vector<std::string> arguments) {

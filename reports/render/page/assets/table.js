@@ -1,6 +1,7 @@
 // A table of the document: sorted by a click on the title of a column, filtered by words, with a choice of columns. In
 // a long table only the visible rows are elements. Columns hold their distinct texts once: {title, right, hidden,
-// texts: [...], values: [...] or null, tones: {text number: tone}, of: [text number by row]}.
+// setting, texts: [...], values: [...] or null, tones: {text number: tone}, of: [text number by row]}. A setting that all
+// rows share stands above the table, and its column is not shown at first.
 
 const FEW_ROWS = 5;
 const LONG_ROWS = 200;
@@ -44,7 +45,10 @@ class TableView {
     const told = table.columns.find(({ key, texts }) => key === sides?.column && texts.filter((text) => text !== "-").length > 1);
     this.picks = told === undefined ? null : new RowPicks(told, sides.address);
     const leads = ({ key, texts }) => Object.hasOwn(links, key) && texts.some((text) => text !== "");
-    this.shown = table.columns.map((column) => !column.hidden || leads(column));
+    this.common = table.rows < 2 ? [] :
+      table.columns.filter(({ setting, hidden, texts }) => setting && !hidden && texts.length === 1);
+    this.shownAtFirst = table.columns.map((column) => leads(column) || (!column.hidden && !this.common.includes(column)));
+    this.shown = [...this.shownAtFirst];
     this.sorted = null; // {column, direction}
     this.rows = [...Array(table.rows).keys()];
     this.long = table.rows > LONG_ROWS;
@@ -58,10 +62,17 @@ class TableView {
       this.scroll.addEventListener("scroll", () => this.fillBody());
       new ResizeObserver(() => this.fillBody()).observe(this.scroll);  // also runs when it first gets a size
     }
-    this.element = make("section", { class: "table", "data-key": table.key }, ...this.tools(), this.scroll,
-                        this.footnotes());
+    this.element = make("section", { class: "table", "data-key": table.key }, ...this.commonValues(), ...this.tools(),
+                        this.scroll, this.footnotes());
     this.fillHead();
     this.update("");
+  }
+
+  commonValues() {
+    const told = this.common.filter(({ texts }) => texts[0] !== "-");
+    if (told.length === 0) return [];
+    return [make("dl", { class: "common", "aria-label": "the same in all rows" },
+                 ...told.map(({ title, texts }) => make("div", {}, make("dt", {}, title), make("dd", {}, texts[0]))))];
   }
 
   // A table with few rows needs no tools.
@@ -158,7 +169,8 @@ class TableView {
   takeOver(before, place) {
     this.shown = this.table.columns.map((column, i) => {
       const there = before.table.columns.findIndex(({ key }) => key === column.key);
-      return there < 0 ? this.shown[i] : before.shown[there];
+      const chosen = there >= 0 && before.shown[there] !== before.shownAtFirst[there];
+      return chosen ? before.shown[there] : this.shown[i];
     });
     if (before.sorted !== null) {
       const column = this.table.columns.findIndex(({ key }) => key === before.table.columns[before.sorted.column].key);

@@ -1,0 +1,117 @@
+#include "reports/content/row_choice.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <optional>
+
+#include "harness/system/input_error.h"
+#include "reports/render/format/number.h"
+#include "workloads/spec/metric_catalog.h"
+#include "workloads/spec/suggest.h"
+
+namespace perfbench::reports {
+namespace {
+
+constexpr std::array<std::string_view, 4> kUnitEndings{"_s", "_fraction", "_bytes", "_per_s"};
+
+struct SortBy {
+  std::string name;
+  std::optional<bool> descending = {};  // nullopt: the best first
+};
+
+SortBy parse_sort(const std::string& text) {
+  for (const auto& [end, descending] : {std::pair{":asc", false}, std::pair{":desc", true}}) {
+    if (text.ends_with(end)) return {text.substr(0, text.size() - std::string_view(end).size()), descending};
+  }
+  return {text};
+}
+
+bool higher_is_better(const std::string& key) {
+  const auto metric = spec::find_metric(key);
+  return metric && metric->direction == spec::Direction::higher_is_better;
+}
+
+std::optional<double> sortable_number(const Value& value) {
+  const auto number = as_number(value);
+  return number && !std::isnan(*number) ? number : std::nullopt;
+}
+
+std::string value_text(const std::string& key, const Value& value) {
+  if (const auto* text = std::get_if<std::string>(&value)) return text->empty() ? kNothing : *text;
+  if (const auto* texts = std::get_if<std::vector<std::string>>(&value))
+    return fmt::format("{}", fmt::join(*texts, "; "));
+  if (const auto* said = std::get_if<bool>(&value)) return *said ? "yes" : "no";
+  const auto number = as_number(value);
+  if (!number) return kNothing;
+  if (key.ends_with("_bytes")) return human_bytes(static_cast<std::int64_t>(*number));
+  if (key.ends_with("_fraction")) return format_percent(*number);
+  return std::holds_alternative<std::int64_t>(value) ? fmt::format("{}", *number) : format_number(*number);
+}
+
+// Whether `a` comes before `b`. Rows without a value come last in either direction.
+bool comes_before(const Cell& a, const Cell& b, bool descending) {
+  const auto x = sortable_number(a.value);
+  const auto y = sortable_number(b.value);
+  if (x && y) return descending ? *x > *y : *x < *y;
+  if (x || y) return x.has_value();
+  const bool has_text = !a.text.empty() && a.text != kNothing;
+  const bool has_other = !b.text.empty() && b.text != kNothing;
+  if (has_text != has_other) return has_text;
+  return descending ? a.text > b.text : a.text < b.text;
+}
+
+}  // namespace
+
+std::size_t column_of(const Table& table, const std::string& option, const std::string& name) {
+  std::vector<std::string> keys;
+  for (const auto& column : table.columns) keys.push_back(column.key);
+  const auto place = [&](const std::string& key) { return std::find(keys.begin(), keys.end(), key); };
+  auto found = place(name);
+  for (const auto unit : kUnitEndings) {
+    if (found == keys.end()) found = place(name + std::string(unit));
+  }
+  if (found != keys.end()) return static_cast<std::size_t>(found - keys.begin());
+  const auto near = spec::nearest(name, keys);
+  throw harness::InputError(fmt::format("[report] {} '{}': the report has no such column{}; its columns are: {}",
+                                        option, name, near ? " (did you mean '" + *near + "'?)" : "",
+                                        fmt::join(keys, ", ")));
+}
+
+std::vector<std::size_t> chosen_rows(const Table& table, const RowChoice& choice) {
+  std::vector<std::size_t> rows(table.rows.size());
+  std::iota(rows.begin(), rows.end(), std::size_t{0});
+  if (!choice.sort.empty()) {
+    const auto by = parse_sort(choice.sort);
+    const auto column = column_of(table, "--sort", by.name);
+    const bool descending = by.descending.value_or(higher_is_better(table.columns[column].key));
+    std::stable_sort(rows.begin(), rows.end(), [&](std::size_t a, std::size_t b) {
+      return comes_before(table.rows[a].cells[column], table.rows[b].cells[column], descending);
+    });
+  }
+  if (choice.best > 0 && choice.best < rows.size()) rows.resize(choice.best);
+  return rows;
+}
+
+Table with_columns(const Table& table, const RowChoice& choice) {
+  Table out{.key = table.key, .columns = {}, .rows = table.rows};
+  for (auto& row : out.rows) row.cells.clear();
+  for (const auto& name : choice.columns) {
+    const auto column = column_of(table, "--columns", name);
+    const auto& key = table.columns[column].key;
+    out.columns.push_back(table.columns[column]);
+    out.columns.back().audience = Audience::everyone;
+    for (std::size_t i = 0; i < table.rows.size(); ++i) {
+      auto cell = table.rows[i].cells[column];
+      if (cell.text.empty()) cell.text = value_text(key, cell.value);
+      if (as_number(cell.value)) out.columns.back().align = Align::right;
+      out.rows[i].cells.push_back(std::move(cell));
+    }
+  }
+  return out;
+}
+
+}  // namespace perfbench::reports

@@ -1,0 +1,28 @@
+// The rows and columns of a report that a user asks for: report --columns, --sort and --best.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "reports/render/document/document.h"
+
+namespace perfbench::reports {
+
+struct RowChoice {
+  std::vector<std::string> columns = {};  // names of columns; empty: those of the style
+  std::string sort = {};                  // a column, best value first; ":asc" or ":desc" at its end decides otherwise
+  std::size_t best = 0;                   // number of rows after sorting; 0: all
+};
+
+// A column by its key, or by its key without a unit at its end: "step_time" for "step_time_s". Throws InputError with
+// the closest key if the table has no such column.
+std::size_t column_of(const Table& table, const std::string& option, const std::string& name);
+
+// The indices of the rows to show, in their order. A row without a value comes last.
+std::vector<std::size_t> chosen_rows(const Table& table, const RowChoice& choice);
+
+// The columns of `choice.columns` in that order, for everyone. Text that only programs had is made from their values.
+Table with_columns(const Table& table, const RowChoice& choice);
+
+}  // namespace perfbench::reports

@@ -10,6 +10,7 @@
 
 #include "harness/pairs/git_history.h"
 #include "reports/content/cells.h"
+#include "reports/content/headline.h"
 #include "reports/content/trace_document.h"
 #include "reports/render/format/escape.h"
 #include "reports/render/format/number.h"
@@ -390,6 +391,17 @@ std::string ab_json(const harness::AbReport& report) {
   return json_text(out, 2);
 }
 
+std::vector<Judged> judged_pairs(const std::vector<CellVerdict>& cells) {
+  std::vector<Judged> out;
+  for (const auto& cell : cells) {
+    if (cell.whole) out.push_back(judged(cell.label, "the run", *cell.whole));
+    for (const auto& metric : cell.metrics) {
+      out.push_back(judged(cell.label, metric.rule.metric, metric.decided.decision));
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string gate_outcome(const harness::AbReport& report) {
@@ -400,6 +412,9 @@ std::string gate_outcome(const harness::AbReport& report) {
 Document ab_document(const harness::AbReport& report) {
   const auto& comparison = report.comparison;
   Document out;
+  const auto verdict = harness::overall(harness::verdicts_of(report.cells));
+  out.add(Heading{.text = "Comparison of " + comparison.matrix + " in pairs"});
+  if (report.finished) out.add(headline(verdict, judged_pairs(report.cells)));
   out.add(List{{"A: " + side_text(comparison.a), "B: " + side_text(comparison.b),
                 fmt::format("matrix {}, comparison {}, seed {}", comparison.matrix, comparison.comparison_id,
                             comparison.seed)}});
@@ -426,8 +441,6 @@ Document ab_document(const harness::AbReport& report) {
   }
   add_instructions(out, report);
   add_gate(out, report);
-  const auto verdict = harness::overall(harness::verdicts_of(report.cells));
-  out.add(Paragraph{.text = std::string(spec::enum_name(verdict)), .tone = tone_of(verdict)});
   out.json = [=] { return ab_json(report); };
   return out;
 }

@@ -8,6 +8,7 @@
 #include "harness/app/night/alert_delivery.h"
 #include "harness/matrix/matrix.h"
 #include "reports/content/cells.h"
+#include "reports/content/headline.h"
 #include "reports/render/format/escape.h"
 #include "reports/render/format/number.h"
 
@@ -25,13 +26,8 @@ std::string range_of(const std::string& good, const std::string& bad) {
 }  // namespace
 
 std::string change_text(const harness::Finding& finding) {
-  if (!finding.ratio) return kNothing;
-  auto out = format_percent_change(*finding.ratio);
-  if (finding.ratio_low && finding.ratio_high) {
-    out += fmt::format(" (95 %: {} to {})", format_percent_change(*finding.ratio_low),
-                       format_percent_change(*finding.ratio_high));
-  }
-  return out;
+  const auto text = change_text(finding.ratio, finding.ratio_low, finding.ratio_high);
+  return text.empty() ? kNothing : text;
 }
 
 std::string subject_text(const harness::Finding& finding) {

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "reports/content/cells.h"
+#include "reports/content/headline.h"
 #include "reports/render/format/escape.h"
 #include "reports/render/format/number.h"
 
@@ -143,11 +144,18 @@ std::string comparison_json(const std::vector<CellComparison>& comparisons, cons
   return json_text(out, 2);
 }
 
+std::vector<Judged> judged_comparisons(const std::vector<CellComparison>& comparisons) {
+  std::vector<Judged> out;
+  for (const auto& one : comparisons) out.push_back(judged(one.label, one.metric, one.decision));
+  return out;
+}
+
 }  // namespace
 
 Document comparison_document(const std::vector<CellComparison>& comparisons, const std::string& baseline) {
   Document out;
-  out.add(Paragraph{.text = "Compared with " + baseline});
+  out.add(Heading{.text = "Comparison with " + baseline});
+  out.add(headline(harness::overall(harness::verdicts_of(comparisons)), judged_comparisons(comparisons)));
   const auto subjects = subjects_of(comparisons);
   Table table{.key = "cells", .columns = comparison_columns(), .rows = {}};
   for (std::size_t i = 0; i < comparisons.size(); ++i) {

@@ -7,6 +7,7 @@
 #include "harness/matrix/matrix.h"
 #include "reports/content/alert_document.h"
 #include "reports/content/cells.h"
+#include "reports/content/headline.h"
 #include "reports/content/history_document.h"
 #include "reports/render/format/number.h"
 
@@ -15,16 +16,6 @@ namespace {
 
 using harness::CellState;
 using harness::NightFinding;
-
-std::string change_of(const NightFinding& finding) {
-  const auto& f = finding.finding;
-  if (!f.ratio) return kNothing;
-  auto text = format_percent_change(*f.ratio);
-  if (f.ratio_low && f.ratio_high) {
-    text += fmt::format(" ({} to {})", format_percent_change(*f.ratio_low), format_percent_change(*f.ratio_high));
-  }
-  return text;
-}
 
 std::string measured(const harness::NightReport& report) {
   auto text = fmt::format("{} runs measured", report.cells_ok);
@@ -64,7 +55,7 @@ Table findings_table(const std::vector<NightFinding>& findings) {
               .columns = {{.title = "Cell", .key = "cell"},
                           {.title = "Metric", .key = "metric"},
                           {.title = "Found", .key = "kind"},
-                          {.title = "Change (95 %)", .key = "ratio"},
+                          {.title = "Change", .key = "ratio"},
                           {.title = "Pairs of the night", .key = "confirmation"},
                           {.title = "Why", .key = "why"}},
               .rows = {}};
@@ -74,7 +65,7 @@ Table findings_table(const std::vector<NightFinding>& findings) {
     table.rows.push_back({.cells = {{harness::shown_label(f.series.cell), f.series.cell},
                                     f.series.metric,
                                     {kind, kind, tone_of(verdict_of(finding))},
-                                    {change_of(finding), value_of(f.ratio)},
+                                    {change_text(finding.finding), value_of(f.ratio)},
                                     std::string(spec::enum_name(finding.confirmation)),
                                     finding.why}});
   }
@@ -124,6 +115,41 @@ Table cells_table(const std::vector<harness::NightCell>& cells) {
   return table;
 }
 
+harness::Verdict verdict_of(CellState state) {
+  switch (state) {
+    case CellState::regressed:
+      return harness::Verdict::regressed;
+    case CellState::improved:
+      return harness::Verdict::improved;
+    case CellState::same:
+      return harness::Verdict::same;
+    case CellState::inconclusive:
+    case CellState::not_measured:
+    case CellState::not_tested:
+      break;
+  }
+  return harness::Verdict::inconclusive;
+}
+
+// Every cell with its state, and what the pairs or the facts of the night show.
+std::vector<Judged> judged_cells(const harness::NightReport& report) {
+  std::vector<Judged> out;
+  for (const auto& cell : report.cells) out.push_back({.cell = cell.cell, .verdict = verdict_of(cell.state)});
+  for (const auto& finding : report.findings) {
+    const auto verdict = verdict_of(finding);
+    if (verdict != harness::Verdict::regressed && verdict != harness::Verdict::improved) continue;
+    const auto& f = finding.finding;
+    out.push_back({.cell = harness::cell_of(report.matrix, f),
+                   .metric = f.series.metric,
+                   .verdict = verdict,
+                   .ratio = f.ratio,
+                   .ratio_low = f.ratio_low,
+                   .ratio_high = f.ratio_high,
+                   .since = f.first_bad.revision.empty() ? "" : range_text(f)});
+  }
+  return out;
+}
+
 CheckOutcome outcome_of(CellState state) {
   switch (state) {
     case CellState::regressed:
@@ -150,7 +176,7 @@ Check check_of_cell(const harness::NightReport& report, const harness::NightCell
     const auto& f = finding.finding;
     if (harness::cell_of(report.matrix, f) != cell.cell) continue;
     out.message += fmt::format("{}{} of {} {}: {}", out.message.empty() ? "" : "; ", spec::enum_name(f.kind),
-                               f.series.metric, change_of(finding), spec::enum_name(finding.confirmation));
+                               f.series.metric, change_text(finding.finding), spec::enum_name(finding.confirmation));
     out.detail += f.detail + "\n" + finding.why + "\n";
   }
   if (out.message.empty() && out.outcome != CheckOutcome::passed) {
@@ -166,6 +192,8 @@ Document night_document(const harness::NightReport& report) {
   Document out;
   out.add(
       Heading{.text = fmt::format("{} on {}: {}", report.matrix, report.started_utc.substr(0, 10), word_of(report))});
+  const bool is_named = report.verdict == harness::Verdict::regressed || report.verdict == harness::Verdict::improved;
+  if (is_named) out.add(headline(report.verdict, judged_cells(report)));
   out.add(Paragraph{.text = measured(report)});
   constexpr int kAlertsLevel = 2;
   if (!report.live_alerts.empty()) add_alerts(out, report.live_alerts, kAlertsLevel);

@@ -158,20 +158,22 @@ std::string summary(const std::string& matrix, const std::vector<PlannedCell>& p
          "bytes per step by mesh axes and level.";
 }
 
-// perfbench-engine counts nothing for a program, so that its plan consists of commands.
+// perfbench-engine counts nothing for a program, so that its plan consists of commands. They stand in a table of their
+// own, because they are much longer than the notes of other cells.
 Document program_document(const std::string& matrix, const std::vector<PlannedCell>& plan) {
-  auto table = table_of("cells", {"Cell", "State", "Devices"}, 2);
-  table.columns.push_back({.title = "Command", .key = "command", .audience = Audience::people});
+  auto cells = table_of("cells", {"Cell", "State", "Devices"}, 2);
+  auto commands = table_of("commands", {"Cell", "Command"}, 2);
   for (const auto& planned : plan) {
     const auto& run = planned.cell.run;
-    const bool runs = planned.state == PlanState::feasible;
-    table.rows.push_back({.cells = {label_of(planned), plan_state_cell(planned.state),
-                                    spec::says(run, "mesh") ? std::to_string(run.mesh.devices()) : kNothing,
-                                    runs ? harness::program_line(run.program->spec) : kNothing}});
-    if (!planned.reason.empty()) table.rows.back().notes.push_back(planned.reason);
+    cells.rows.push_back({.cells = {label_of(planned), plan_state_cell(planned.state),
+                                    spec::says(run, "mesh") ? std::to_string(run.mesh.devices()) : kNothing}});
+    if (!planned.reason.empty()) cells.rows.back().notes.push_back(planned.reason);
+    if (planned.state != PlanState::feasible) continue;
+    commands.rows.push_back({.cells = {label_of(planned), harness::program_line(run.program->spec)}});
   }
   Document out;
-  out.add(std::move(table));
+  out.add(std::move(cells));
+  if (!commands.rows.empty()) out.add(std::move(commands));
   out.add(Note{counts_text(matrix, plan) + ". Each cell runs a training program."});
   return out;
 }

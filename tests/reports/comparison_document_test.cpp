@@ -36,7 +36,8 @@ std::vector<harness::CellComparison> example_comparisons() {
 TEST(ComparisonDocument, HasARowForEachCellAndSaysWhyBelow) {
   const auto document = comparison_document(example_comparisons(), "v1");
   const auto text = render_text(document, {.width = 0});
-  EXPECT_THAT(text, testing::StartsWith("Compared with v1\n\nVerdict "));
+  EXPECT_THAT(text, testing::StartsWith("Comparison with v1\n\nREGRESSED: 1 of 2 cells, worst +10.0 % (95 %: +5.0 % to "
+                                        "+15.0 %), step_time_s of model=a\n\nVerdict "));
   EXPECT_THAT(text,
               testing::ContainsRegex("REGRESSED +model=a +step_time_s +0.5500 +0.5000 +.10.0 % +.5.0 % to .15.0 % "
                                      "+5 vs 6 +.1. .2."));

@@ -35,9 +35,9 @@ spec::EnvironmentRecord environment_facts(const spec::ProgramSpec& program) {
   env.cores_allowed = spec::allowed_cores();
   env.engine_version = build.version;
   // The program's commit, if it has a repository. attempt.json records the perfbench that ran it.
-  const auto commit = program.facts.find("repo.commit");
+  const auto commit = program.facts.find(spec::kCommitFact);
   if (commit != program.facts.end()) env.git_commit = commit->second;
-  env.git_dirty = program.facts.contains("repo.changes");
+  env.git_dirty = program.facts.contains(spec::kChangesFact);
   env.build_type = build.build_type;
   env.mpi = env.cuda = "absent";
   env.libraries = program.facts;

@@ -137,6 +137,8 @@ std::optional<Hint> hint_in(std::string_view line) {
 spec::ProgramResult judge_program(const spec::ProgramSpec& program, const ProgramEnd& end,
                                   const readers::Settled& settled) {
   auto [status, reason] = verdict_of(program, end, settled);
+  // Slurm's daemon starts the ranks, so they are not processes below the adapter.
+  const bool sees_ranks = program.ranks.launched_by != spec::LaunchedBy::srun;
   spec::ProgramResult result{.status = status,
                              .reason = one_line(std::move(reason)),
                              .exit_code = end.exit_code,
@@ -144,7 +146,7 @@ spec::ProgramResult judge_program(const spec::ProgramSpec& program, const Progra
                              .steps = settled.steps,
                              .wall_ns = end.wall_ns,
                              .startup_ns = end.startup_ns,
-                             .resident_bytes = end.resident_bytes,
+                             .resident_bytes = sees_ranks ? end.resident_bytes : 0,
                              .output_bytes = end.output_bytes,
                              .dropped_bytes = end.dropped_bytes,
                              .samples = end.samples,

@@ -237,9 +237,9 @@ FinishedAttempt complete(const AttemptDirectory& directory, AttemptRecord record
 FinishedAttempt execute_in(const AttemptDirectory& directory, const Cell& cell, const ExecutionSettings& settings,
                            const StepsListener& on_steps, AttemptRecord record) {
   if (cell.run.program) {
-    const auto program =
-        program_to_start(cell.run, {.repo = cell.program_repo, .cwd = fs::current_path()}, directory.path);
+    auto program = program_to_start(cell.run, {.repo = cell.program_repo, .cwd = fs::current_path()}, directory.path);
     record.engine_sha256 = program_digest(program);
+    launch_ranks(program);
     write_atomically(directory.path / spec::kProgramFile, spec::to_json_line(program) + "\n");
   }
   auto request = settings.launcher.request(cell.run, directory.path);

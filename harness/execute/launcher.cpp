@@ -4,10 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 #include <sstream>
 
 #include "harness/evidence/attempt.h"
+#include "workloads/spec/program_spec.h"
 #include "workloads/spec/run_spec.h"
 
 namespace perfbench::harness {
@@ -35,18 +37,35 @@ constexpr const char* kSpinCount = "2000";
 
 // Options of Open MPI. More ranks than cores are allowed; they yield to each other. Ranks are not bound, because each
 // would be bound to one core while it computes with several threads.
-std::vector<std::string> mpirun_command(const fs::path& mpirun, std::int64_t ranks,
+std::vector<std::string> mpirun_command(const fs::path& mpirun, const std::string& ranks,
                                         const std::map<std::string, std::string>& environment) {
   std::vector<std::string> command{mpirun.string()};
   if (geteuid() == 0) command.emplace_back("--allow-run-as-root");
-  command.insert(command.end(), {"--oversubscribe", "--bind-to", "none", "-np", std::to_string(ranks)});
+  command.insert(command.end(), {"--oversubscribe", "--bind-to", "none", "-np", ranks});
   for (const auto& [name, value] : environment) command.insert(command.end(), {"-x", name});
   return command;
 }
 
-// Keeps OpenMP settings of the user.
+// Keeps settings of the user.
 void set_default(std::map<std::string, std::string>& environment, const char* name, const char* value) {
-  if (std::getenv(name) == nullptr) environment[name] = value;
+  if (std::getenv(name) == nullptr) environment.try_emplace(name, value);
+}
+
+// Open MPI looks for a program that starts ranks on other nodes, and fails without one. A run on one node never starts
+// it, so any program will do (orte/mca/plm/rsh of Open MPI 4, plm/ssh of PRRTE in 5).
+void set_remote_shell(std::map<std::string, std::string>& environment) {
+  if (find_in_path("ssh") || find_in_path("rsh")) return;
+  for (const auto* name : {"OMPI_MCA_plm_rsh_agent", "PRTE_MCA_plm_ssh_agent"}) {
+    set_default(environment, name, "/bin/sh");
+  }
+}
+
+void check_rank_count(const std::string& text) {
+  constexpr std::int64_t kMost = 1'000'000;
+  std::int64_t count = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  if (error == std::errc{} && end == text.data() + text.size() && count >= 1 && count <= kMost) return;
+  throw LaunchError(fmt::format("[launch] ranks.count is '{}', but it has to be a number from 1 to {}", text, kMost));
 }
 
 }  // namespace
@@ -67,6 +86,37 @@ std::optional<fs::path> find_mpirun() {
     if (auto found = find_in_path(name)) return found;
   }
   return std::nullopt;
+}
+
+std::vector<std::string> rank_command(const spec::ProgramSpec& program) {
+  const auto& ranks = program.ranks;
+  switch (ranks.launched_by) {
+    case spec::LaunchedBy::program:
+      return {};
+    case spec::LaunchedBy::srun:
+      return {"srun", "--ntasks=" + ranks.count, "--label", "--kill-on-bad-exit=1"};
+    case spec::LaunchedBy::mpirun:
+      break;
+  }
+  auto command = mpirun_command("mpirun", ranks.count, program.env);
+  command.emplace_back("--tag-output");
+  return command;
+}
+
+void launch_ranks(spec::ProgramSpec& program) {
+  auto command = rank_command(program);
+  if (command.empty()) return;
+  check_rank_count(program.ranks.count);
+  const bool by_mpirun = program.ranks.launched_by == spec::LaunchedBy::mpirun;
+  const auto file = by_mpirun ? find_mpirun() : find_in_path("srun");
+  if (!file) {
+    throw LaunchError(by_mpirun ? "[launch] the program's ranks need mpirun, which is not in PATH; install "
+                                  "openmpi-bin, or set PERFBENCH_MPIRUN"
+                                : "[launch] the program's ranks need srun of Slurm, which is not in PATH");
+  }
+  command.front() = file->string();
+  if (by_mpirun) set_remote_shell(program.env);
+  program.command.insert(program.command.begin(), command.begin(), command.end());
 }
 
 std::int64_t Launcher::threads_per_rank(const spec::RunSpec& run) const {
@@ -102,14 +152,8 @@ ProcessRequest Launcher::request(const spec::RunSpec& run, const fs::path& attem
       throw LaunchError(fmt::format(
           "[launch] {} ranks need mpirun, which is not in PATH; install openmpi-bin, or set PERFBENCH_MPIRUN", ranks));
     }
-    // Open MPI looks for a program that starts ranks on other nodes, and fails without one. A run on one node never
-    // starts it, so any program will do (orte/mca/plm/rsh of Open MPI 4, plm/ssh of PRRTE in 5).
-    if (!find_in_path("ssh") && !find_in_path("rsh")) {
-      for (const auto* name : {"OMPI_MCA_plm_rsh_agent", "PRTE_MCA_plm_ssh_agent"}) {
-        set_default(request.environment, name, "/bin/sh");
-      }
-    }
-    request.command = mpirun_command(*mpirun, ranks, request.environment);
+    set_remote_shell(request.environment);
+    request.command = mpirun_command(*mpirun, std::to_string(ranks), request.environment);
   }
   request.command.insert(request.command.end(), {engine.file.string(), "run", "--dir", attempt_dir.string()});
   request.command.insert(request.command.end(), engine_arguments.begin(), engine_arguments.end());

@@ -26,8 +26,9 @@ struct EngineProgram {
 }  // namespace perfbench::harness
 
 namespace perfbench::spec {
+struct ProgramSpec;
 struct RunSpec;
-}
+}  // namespace perfbench::spec
 
 namespace perfbench::harness {
 
@@ -37,6 +38,15 @@ std::optional<std::filesystem::path> find_mpirun();
 
 // The first executable with that name in PATH.
 std::optional<std::filesystem::path> find_in_path(const std::string& name);
+
+// The words that start a training program once for each rank, before those of its command. Each line of a rank then
+// begins with its number. Empty if the program starts its ranks itself.
+std::vector<std::string> rank_command(const spec::ProgramSpec& program);
+
+// Puts them before the command, with the place of the launcher, and adds the variables that it needs. `program` is to
+// be started, so that its templates are filled in. Throws LaunchError if the launcher is missing, or ranks.count is not
+// a number.
+void launch_ranks(spec::ProgramSpec& program);
 
 struct Launcher {
   EngineProgram engine;

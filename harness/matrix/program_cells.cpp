@@ -28,9 +28,6 @@ using spec::Json;
 
 constexpr std::string_view kProgramExtension = ".yaml";
 
-// The fact that names the program of an attempt (harness/records/subject.h).
-constexpr const char* kProgramFact = "program";
-
 // Fields that describe a run and change nothing in it.
 constexpr std::array<std::string_view, 4> kDescriptions{"schema_version", "hardware", "training_steps", "model.name"};
 
@@ -161,7 +158,7 @@ class ProgramCells {
 
   spec::ProgramSpec filled(const Resolved& cell) const {
     auto program = file_.program.spec;
-    program.facts[kProgramFact] = file_.name;
+    program.facts[spec::kProgramFact] = file_.name;
     for (const auto& rule : file_.rules) {
       if (!rule.reason.empty() || !matches(rule.when, {}, cell)) continue;
       program.command.insert(program.command.end(), rule.command.begin(), rule.command.end());

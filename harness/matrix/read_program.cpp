@@ -42,6 +42,7 @@ class ProgramReading {
     if (!repository_.given.empty()) out_.repo.path = repository_.given;
     if (out_.spec.workdir.empty()) out_.spec.workdir = out_.repo.path.empty() ? "{cwd}" : "{repo}";
     check_readers();
+    complete_ranks();
     find_templates();
     return std::move(out_);
   }
@@ -67,6 +68,11 @@ class ProgramReading {
   void read_fields(Json json) {
     json.erase("repo");
     json.erase("steps");  // a key of a run: axes may change it
+    // A number of ranks is written as a number, or as a template.
+    if (const auto count = Json::json_pointer("/ranks/count");
+        json.contains(count) && json[count].is_number_integer()) {
+      json[count] = json[count].dump();
+    }
     try {
       out_.spec = spec::fields_from_json<spec::ProgramSpec>(json, spec::Missing::takes_default);
     } catch (const spec::SpecError& e) {
@@ -124,6 +130,15 @@ class ProgramReading {
     checked(at("metrics"), [&] { readers::make_declared_reader({program.metrics, {}}, [](const spec::Sample&) {}); });
   }
 
+  void complete_ranks() {
+    auto& ranks = out_.spec.ranks;
+    const bool starts_itself = ranks.launched_by == spec::LaunchedBy::program;
+    if (starts_itself && !ranks.count.empty()) {
+      fail(child(at("ranks"), "count"), "only ranks that mpirun or srun launches are counted: add 'launched_by'");
+    }
+    if (!starts_itself && ranks.count.empty()) ranks.count = "{devices}";
+  }
+
   void find_templates() {
     const auto& program = out_.spec;
     for (std::size_t i = 0; i < program.command.size(); ++i) take(child(at("command"), i), program.command[i]);
@@ -132,6 +147,7 @@ class ProgramReading {
       take(child(child(at("files"), i), "path"), program.files[i].path);
     }
     take(at("workdir"), program.workdir);
+    take(child(at("ranks"), "count"), program.ranks.count);
   }
 
   void take(const std::string& pointer, const std::string& text) {

@@ -355,8 +355,9 @@ std::string Resolver::template_value(const Resolved& resolved, const std::string
                      : of_mesh ? assignment_near(resolved, "mesh") != nullptr
                                : canonical.starts_with("model.") && resolved.in_force.contains("model");
   if (!known) {
-    throw document_.error(program_->used.at(name), "{" + name + "} has no value: set '" + name +
-                                                       "' in 'defaults', as an axis or in each included cell");
+    const auto missing = of_mesh ? "an axis of the mesh, such as 'dp'," : "'" + name + "'";
+    throw document_.error(program_->used.at(name), "{" + name + "} has no value: set " + missing +
+                                                       " in 'defaults', as an axis or in each included cell");
   }
   return plain_text(resolved.value_of(canonical));
 }

@@ -3,7 +3,8 @@
 #include <map>
 #include <set>
 
-#include "harness/system/text_template.h"
+#include "harness/execute/launcher.h"
+#include "harness/system/place_names.h"
 #include "reports/render/format/escape.h"
 #include "workloads/spec/fields_json.h"
 #include "workloads/spec/run_program.h"
@@ -107,10 +108,9 @@ spec::ProgramSpec readable_program(const spec::ProgramSpec& program) {
   const auto fill = [](std::string& text) {
     text = fill_all(text, [](const std::string& name) { return std::optional("{" + name + "}"); });
   };
-  for (auto& word : out.command) fill(word);
-  for (auto& [name, value] : out.env) fill(value);
-  for (auto& file : out.files) fill(file.path);
-  fill(out.workdir);
+  for_each_template(out, fill);
+  const auto launcher = rank_command(out);
+  out.command.insert(out.command.begin(), launcher.begin(), launcher.end());
   return out;
 }
 

@@ -89,6 +89,12 @@ std::int64_t rank_of_prefix(std::string_view prefix) {
     const auto digits = digits_at(prefix, at + name.size());
     if (digits && prefix.substr(digits->end).starts_with("]:")) return digits->value;
   }
+  const auto stream = prefix.find("]<std");
+  const auto comma = prefix.substr(0, stream).rfind(',');
+  if (stream != std::string_view::npos && comma != std::string_view::npos) {
+    const auto digits = digits_at(prefix, comma + 1);
+    if (digits && digits->end == stream) return digits->value;
+  }
   return 0;
 }
 

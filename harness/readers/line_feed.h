@@ -34,7 +34,8 @@ class LineFeed {
   std::string cleaned_;
 };
 
-// The rank in the prefix that a launcher put before a line: srun ("3: "), torchrun ("[default3]:", "[rank3]:"). 0 if
+// The rank in the prefix that a launcher put before a line: srun ("3: "), torchrun ("[default3]:", "[rank3]:"), mpirun
+// ("[1,3]<stdout>:", "[job@1,3]<stdout>:"). 0 if
 // there is no prefix.
 std::int64_t rank_of_prefix(std::string_view prefix);
 

@@ -4,12 +4,15 @@
 #include <cctype>
 #include <tuple>
 
+#include "workloads/spec/program_spec.h"
+
 namespace perfbench::harness {
 namespace {
 
 constexpr std::size_t kShownDigits = 8;
 constexpr std::size_t kFewestDigits = 6;
 constexpr std::size_t kListed = 8;
+constexpr const char* kProgramFacts = "libraries.";  // where environments keep the facts of a program
 
 // Facts come from a run directory or from a file of another machine: text that is not a commit is not shown as one.
 bool is_commit(const std::string& text) {
@@ -17,8 +20,19 @@ bool is_commit(const std::string& text) {
          std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isxdigit(c) != 0; });
 }
 
+// A training program whose command names a file, or a program of Python.
+bool is_program(const Subject& subject) {
+  if (!subject.told) return false;
+  const auto has = [&](const std::string& prefix) {
+    const auto at = subject.told->lower_bound(prefix);
+    return at != subject.told->end() && at->first.starts_with(prefix);
+  };
+  return has(std::string(kProgramFacts) + spec::kFileFacts) || has(std::string(kProgramFacts) + spec::kPackagesFact);
+}
+
 std::string digest_text(const Subject& subject) {
-  return subject.engine_sha256.empty() ? "" : "engine " + subject.engine_sha256.substr(0, kShownDigits);
+  if (subject.engine_sha256.empty()) return {};
+  return (is_program(subject) ? "program " : "engine ") + subject.engine_sha256.substr(0, kShownDigits);
 }
 
 std::string commit_text(const Subject& subject) {
@@ -29,7 +43,7 @@ std::string commit_text(const Subject& subject) {
 // The name in the file of a training program (workloads/programs), which the run's facts repeat.
 std::string program_name(const Subject& subject) {
   if (!subject.told) return {};
-  const auto found = subject.told->find("libraries.program");
+  const auto found = subject.told->find(std::string(kProgramFacts) + spec::kProgramFact);
   return found == subject.told->end() ? std::string() : found->second;
 }
 

@@ -27,6 +27,7 @@ void for_each_template(spec::ProgramSpec& program, F&& f) {
   for (auto& [name, value] : program.env) f(value);
   for (auto& file : program.files) f(file.path);
   f(program.workdir);
+  f(program.ranks.count);
 }
 
 // Fills all names except those above with `value_of(name)`. Throws TemplateError.

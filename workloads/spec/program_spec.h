@@ -23,6 +23,14 @@ inline constexpr const char* kHookFile = "program_samples.jsonl";
 inline constexpr const char* kSamplesVariable = "PERFBENCH_SAMPLES";
 inline constexpr const char* kTurnsVariable = "PERFBENCH_TURNS";
 
+// Names of facts about a program. A fact with another name is the version of what it names, such as torch.
+inline constexpr const char* kCommitFact = "repo.commit";
+inline constexpr const char* kChangesFact = "repo.changes";  // digest of uncommitted changes; absent: there are none
+inline constexpr const char* kUnknownChanges = "unknown";    // git could not say
+inline constexpr const char* kFileFacts = "file.";           // + the name of a file that the command names: its digest
+inline constexpr const char* kPackagesFact = "packages";     // digest of the Python packages with their versions
+inline constexpr const char* kProgramFact = "program";       // the name in the program file (workloads/programs)
+
 enum class Better { neither, lower, higher };
 template <>
 struct EnumNames<Better> {
@@ -40,6 +48,13 @@ enum class Restarts { refused, allowed };
 template <>
 struct EnumNames<Restarts> {
   static constexpr std::array kNames{std::pair{Restarts::refused, "refused"}, std::pair{Restarts::allowed, "allowed"}};
+};
+
+enum class LaunchedBy { program, mpirun, srun };
+template <>
+struct EnumNames<LaunchedBy> {
+  static constexpr std::array kNames{std::pair{LaunchedBy::program, "program"}, std::pair{LaunchedBy::mpirun, "mpirun"},
+                                     std::pair{LaunchedBy::srun, "srun"}};
 };
 
 // A metric that a user declares. It has a regex for the log, or a key for files of formats jsonl, csv and tensorboard.
@@ -85,6 +100,18 @@ struct FinishedWhen {
   }
 };
 
+// The processes of a program that starts one for each rank, and cannot start them itself.
+struct ProgramRanks {
+  LaunchedBy launched_by = LaunchedBy::program;
+  std::string count;  // a template such as {devices}; empty if the program starts its processes itself
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& f) {
+    f(Field{"launched_by", "what starts the ranks"}, self.launched_by);
+    f(Field{"count", "number of ranks"}.omitted_at_default(), self.count);
+  }
+};
+
 // The facts that a reader needs to turn rates into step times. 0: not declared.
 struct StepWork {
   double tokens_per_device = 0;
@@ -111,6 +138,7 @@ struct ProgramSpec {
   std::vector<MetricFile> files;
   std::int64_t steps = 0;  // number that a whole run takes; 0: not declared
   std::int64_t drop = 0;   // the first steps that no timing includes, at least
+  ProgramRanks ranks;      // when the run starts, the command begins with the launcher
   FinishedWhen finished;
   Restarts restarts = Restarts::refused;
   bool deterministic = false;
@@ -130,6 +158,7 @@ struct ProgramSpec {
     f(Field{"files", "metric files that the program writes"}.omitted_at_default(), self.files);
     f(Field{"steps", "steps of a whole run; 0: not declared", 0}.omitted_at_default(), self.steps);
     f(Field{"drop", "first steps that no timing counts", 0}.omitted_at_default(), self.drop);
+    f(Field{"ranks", "processes of the program"}.omitted_at_default(), self.ranks);
     f(Field{"finished", "how a run that ended well is known"}.omitted_at_default(), self.finished);
     f(Field{"restarts", "whether steps may be taken twice"}.omitted_at_default(), self.restarts);
     f(Field{"deterministic", "equal runs compute equal bits"}.omitted_at_default(), self.deterministic);

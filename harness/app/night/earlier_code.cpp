@@ -13,10 +13,7 @@ namespace {
 
 using Facts = std::map<std::string, std::string>;
 
-constexpr std::string_view kRepositoryFacts = "libraries.repo.";
-constexpr std::string_view kFileFacts = "libraries.file.";
-constexpr const char* kCommitFact = "libraries.repo.commit";
-constexpr const char* kChangesFact = "libraries.repo.changes";
+constexpr std::string_view kPrefix = "libraries.";  // where environments keep the facts of a program
 
 EarlierCode without_pairs(Confirmation confirmation, std::string why) {
   return {.side = {}, .no_pair = {confirmation, std::move(why)}};
@@ -30,20 +27,44 @@ const NightPoint* find_night(const Screened& screened, const std::string& cell, 
   return found == nights->second.end() ? nullptr : &*found;
 }
 
-// The commit and the files of a training program, as its run recorded them (harness/execute/program_start.h). Empty: it
-// named neither a repository nor a file.
+// The facts that identified a training program when it ran (ProgramSpec::facts). Empty: neither a commit nor a file is
+// known, so that equal facts prove nothing.
 Facts version_of(const Facts& facts) {
   Facts out;
+  bool has_source = false;
   for (const auto& [name, value] : facts) {
-    if (name.starts_with(kRepositoryFacts) || name.starts_with(kFileFacts)) out.emplace(name, value);
+    if (!name.starts_with(kPrefix)) continue;
+    const auto fact = name.substr(kPrefix.size());
+    has_source = has_source || fact == spec::kCommitFact || fact.starts_with(spec::kFileFacts);
+    out.emplace(fact, value);
   }
-  return out;
+  return has_source ? out : Facts();
 }
 
 // Empty for a version with uncommitted changes, or without a repository.
 std::string clean_commit(const Facts& version) {
-  const auto commit = version.find(kCommitFact);
-  return commit == version.end() || version.contains(kChangesFact) ? std::string() : commit->second;
+  const auto commit = version.find(spec::kCommitFact);
+  return commit == version.end() || version.contains(spec::kChangesFact) ? std::string() : commit->second;
+}
+
+// "torch 2.4.0 to 2.5.1, packages": what differs between two versions of one commit. Digests are not shown.
+std::string changed_beside_commit(const Facts& earlier, const Facts& now) {
+  std::string out;
+  const auto add = [&out](const std::string& text) { out += (out.empty() ? "" : ", ") + text; };
+  auto names = earlier;
+  names.insert(now.begin(), now.end());
+  for (const auto& [name, value] : names) {
+    const auto before = earlier.find(name);
+    const auto after = now.find(name);
+    if (before != earlier.end() && after != now.end() && before->second == after->second) continue;
+    const bool is_digest = name == spec::kPackagesFact || name.starts_with(spec::kFileFacts);
+    if (is_digest || before == earlier.end() || after == now.end()) {
+      add(name.starts_with(spec::kFileFacts) ? name.substr(std::string_view(spec::kFileFacts).size()) : name);
+    } else {
+      add(name + " " + before->second + " to " + after->second);
+    }
+  }
+  return out;
 }
 
 }  // namespace
@@ -88,17 +109,18 @@ EarlierCode EarlierCodes::revision(const std::string& cell, const NightId& then,
                          "or with --program-repo");
   }
   const auto earlier = version_of(*point->facts);
-  const bool has_commit = earlier.contains(kCommitFact);
+  const bool has_commit = earlier.contains(spec::kCommitFact);
   if (earlier == now && !has_commit) {
     return without_pairs(Confirmation::unconfirmed,
                          "the files that the command names did not change since " + name +
                              ", but only a repository tells whether others did: add 'repo: {path: FOLDER}'");
   }
-  const auto changes = earlier.find(kChangesFact);
-  const bool is_known = changes == earlier.end() || changes->second != "unknown";
+  const auto changes = earlier.find(spec::kChangesFact);
+  const bool is_known = changes == earlier.end() || changes->second != spec::kUnknownChanges;
   if (earlier == now && is_known) {
-    return without_pairs(Confirmation::refuted,
-                         "the program of " + name + " is tonight's, by its commit and its files: it did not change");
+    return without_pairs(
+        Confirmation::refuted,
+        "the program of " + name + " is tonight's, by its commit, its files and its packages: it did not change");
   }
   const auto commit = clean_commit(earlier);
   if (commit.empty()) {
@@ -107,8 +129,8 @@ EarlierCode EarlierCodes::revision(const std::string& cell, const NightId& then,
                                                         "without other changes");
   }
   if (commit == clean_commit(now)) {
-    return without_pairs(Confirmation::unconfirmed,
-                         "a file of the program that is not in its repository has changed since " + name);
+    return without_pairs(Confirmation::unconfirmed, "its commit is the same, but these changed since " + name + ": " +
+                                                        changed_beside_commit(earlier, now));
   }
   try {
     EarlierCode out{.side = revision_side(commit)};
@@ -122,8 +144,11 @@ EarlierCode EarlierCodes::revision(const std::string& cell, const NightId& then,
 }
 
 AbSide EarlierCodes::revision_side(const std::string& commit) {
+  const auto known = revision_sides_.find(commit);
+  if (known != revision_sides_.end()) return known->second;
   if (!source_) source_ = revision_source(night_.options.ab, night_.installation);
-  return named_revision(source_->history.commit(commit), *source_, night_.installation);
+  auto side = named_revision(source_->history.commit(commit), *source_, night_.installation);
+  return revision_sides_.emplace(commit, std::move(side)).first->second;
 }
 
 std::vector<std::pair<std::string, NightId>> EarlierCodes::revisions() const {

@@ -45,6 +45,7 @@ class EarlierCodes {
   const Measured& measured_;
   const Screened& screened_;
   std::optional<RevisionSource> source_;
+  std::map<std::string, AbSide> revision_sides_;  // by commit; git is asked once
 };
 
 }  // namespace perfbench::harness

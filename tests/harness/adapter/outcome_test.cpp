@@ -28,6 +28,15 @@ spec::ProgramSpec of_steps(std::int64_t steps) {
   return program;
 }
 
+TEST(Outcome, MemoryOfRanksThatSlurmStartsIsUnknown) {
+  auto program = of_steps(10);
+  auto end = ended(0);
+  end.resident_bytes = 5;
+  EXPECT_EQ(judge_program(program, end, {}).resident_bytes, 5);
+  program.ranks = {spec::LaunchedBy::srun, "2"};
+  EXPECT_EQ(judge_program(program, end, {}).resident_bytes, 0);
+}
+
 TEST(Outcome, AFailureIsNeverHiddenByARunThatIsTooShort) {
   readers::Settled settled;
   settled.steps = 3;

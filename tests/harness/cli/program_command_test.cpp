@@ -8,6 +8,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "harness/execute/launcher.h"
 #include "harness/execute/process.h"
 
 namespace perfbench::harness {
@@ -29,10 +30,12 @@ class ProgramCommand : public testing::Test {
   }
   void TearDown() override { fs::remove_all(dir_); }
 
-  ProcessEnd perfbench(const std::vector<std::string>& arguments) const {
+  ProcessEnd perfbench(const std::vector<std::string>& arguments,
+                       std::map<std::string, std::string> environment = {}) const {
     std::vector<std::string> command{PERFBENCH_BINARY_DIR "/bin/perfbench"};
     command.insert(command.end(), arguments.begin(), arguments.end());
-    return run_process({.command = command, .working_dir = dir_, .environment = {{"PERFBENCH_DB", "p.db"}}});
+    environment["PERFBENCH_DB"] = "p.db";
+    return run_process({.command = command, .working_dir = dir_, .environment = environment});
   }
   // `perfbench run` with the trainer, which prints simulated times and takes no time.
   ProcessEnd run(std::vector<std::string> options, const std::vector<std::string>& trainer = {}) const {
@@ -110,6 +113,24 @@ TEST_F(ProgramCommand, AProgramOfOtherBytesIsAnotherSubject) {
   EXPECT_EQ(rows().size(), 2U);
 }
 
+TEST_F(ProgramCommand, OtherPackagesAreAnotherSubject) {
+  const auto measure = [&](const std::string& version) {
+    const auto folder = dir_ / "site/torch.dist-info";
+    fs::create_directories(folder);
+    std::ofstream(folder / "METADATA") << "Metadata-Version: 2.1\nName: Torch\nVersion: " << version << "\n";
+    const auto end =
+        perfbench({"run", "--repeats", "1", "--", "python3", "-c", "pass"}, {{"PYTHONPATH", (dir_ / "site").string()}});
+    EXPECT_EQ(end.exit_code, 0) << end.error_output;
+  };
+  measure("2.4.0");
+  measure("2.5.1");
+  EXPECT_EQ(rows().size(), 2U);
+  EXPECT_THAT(perfbench({"report", "--sweep", "all"}).output, HasSubstr("| program "));
+  EXPECT_THAT(perfbench({"show", "latest"}).output, testing::ContainsRegex("torch *[|]? *2.5.1"));
+  measure("2.4.0");
+  EXPECT_EQ(rows().size(), 2U);
+}
+
 TEST_F(ProgramCommand, MatrixOfAProgramIsSweptResumedAndExported) {
   std::ofstream(dir_ / "m.yaml") << "name: toy\nprogram:\n  command: [python3, " + kTrainer +
                                         ", --made-up, --dialect, nanogpt, --steps, '{steps}', --step-time, '{time}']\n"
@@ -126,6 +147,61 @@ TEST_F(ProgramCommand, MatrixOfAProgramIsSweptResumedAndExported) {
   fs::remove(dir_ / "p.db");
   ASSERT_TRUE(perfbench({"ingest", "p.runs"}).succeeded());
   EXPECT_EQ(rows(), before);
+}
+
+class ProgramRanks : public ProgramCommand {
+ protected:
+  // A trainer of three ranks, each of which prints every step.
+  void write_matrix(const std::string& launcher) const {
+    std::ofstream(dir_ / "m.yaml") << "name: ranks\nprogram:\n  command: [python3, " + kTrainer +
+                                          ", --made-up, --dialect, nanogpt, --steps, '20']\n"
+                                          "  reader: nanogpt\n  steps: 20\n  ranks: {launched_by: " +
+                                          launcher + "}\nwork: {dp: 3}\n";
+  }
+  void expect_steps_of_three_ranks(const ProcessEnd& sweep) const {
+    ASSERT_EQ(sweep.exit_code, 0) << sweep.output << sweep.error_output;
+    EXPECT_NEAR(rows().at(0)["step_time_s"].get<double>(), 0.0101, 1e-9);
+    EXPECT_THAT(perfbench({"show", "latest"}).output, HasSubstr("3 ranks printed records"));
+  }
+};
+
+TEST_F(ProgramRanks, AreStartedByMpirun) {
+  if (!find_mpirun()) GTEST_SKIP() << "no mpirun in PATH";
+  write_matrix("mpirun");
+  expect_steps_of_three_ranks(perfbench({"sweep", "m.yaml"}));
+}
+
+// This srun has the options that perfbench gives to Slurm's, and starts all ranks here.
+TEST_F(ProgramRanks, AreStartedBySrun) {
+  fs::create_directories(dir_ / "bin");
+  std::ofstream(dir_ / "bin/srun")
+      << "#!/bin/sh\n[ \"$1 $2 $3\" = '--ntasks=3 --label --kill-on-bad-exit=1' ] || exit 9\n"
+         "shift 3\nfor rank in 0 1 2; do \"$@\" | sed \"s/^/$rank: /\"; done\n";
+  fs::permissions(dir_ / "bin/srun", fs::perms::owner_all);
+  write_matrix("srun");
+  const auto path = (dir_ / "bin").string() + ":" + getenv("PATH");
+  expect_steps_of_three_ranks(perfbench({"sweep", "m.yaml"}, {{"PATH", path}}));
+  EXPECT_TRUE(rows().at(0)["resident_bytes"].is_null()) << "memory of other nodes is not known";
+}
+
+TEST_F(ProgramCommand, AResumedSweepRemembersItsProgram) {
+  fs::create_directories(dir_ / "repo");
+  fs::copy_file(kTrainer, dir_ / "repo/train.py");
+  std::ofstream(dir_ / "toy.yaml")
+      << "name: toy\ntitle: Toy\nsources: [x]\nprogram:\n"
+         "  command: [python3, '{repo}/train.py', --made-up, --dialect, nanogpt, --steps, "
+         "'{steps}']\n  env: {SHAPE: '{model} {seq_len} {global_batch}'}\n  reader: nanogpt\n";
+  std::ofstream(dir_ / "m.yaml")
+      << "name: m\ndefaults: {model: gpt-mini, steps: 20, global_batch: 1}\naxes: {seq_len: [8, 16]}\n";
+  const auto begun = perfbench({"sweep", "m.yaml", "--program", "./toy.yaml", "--program-repo", "repo"});
+  EXPECT_EQ(begun.exit_code, 0) << begun.error_output << begun.output;
+  const auto resumed = perfbench({"sweep", "m.yaml", "--resume"});
+  EXPECT_EQ(resumed.exit_code, 0);
+  EXPECT_THAT(resumed.error_output, HasSubstr("--program ./toy.yaml"));
+  EXPECT_THAT(resumed.error_output, HasSubstr("2 of 2 cells are already done"));
+  const auto other = perfbench({"sweep", "m.yaml", "--resume", "--program", "nanogpt"});
+  EXPECT_EQ(other.exit_code, 3);
+  EXPECT_THAT(other.error_output, HasSubstr("began with --program ./toy.yaml, but the request has --program nanogpt"));
 }
 
 TEST_F(ProgramCommand, TwoCommandsAreComparedInPairs) {
@@ -278,7 +354,7 @@ TEST_F(ProgramNights, SayWhyAnEarlierVersionIsNotCompared) {
   ASSERT_EQ(night().exit_code, 2);
   const auto unchanged = night();
   EXPECT_EQ(unchanged.exit_code, 2);
-  EXPECT_THAT(unchanged.output, HasSubstr("by its commit and its files: it did not change"));
+  EXPECT_THAT(unchanged.output, HasSubstr("by its commit, its files and its packages: it did not change"));
   std::ofstream(dir_ / "repo/train.py", std::ios::app) << "# changed\n";
   EXPECT_EQ(night().exit_code, 0) << "the last good night's commit is compared with the checkout";
   std::ofstream(dir_ / "repo/train.py", std::ios::app) << "# changed again\n";

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "harness/execute/classify.h"
+#include "workloads/spec/program_spec.h"
 #include "workloads/spec/run_spec.h"
 
 namespace perfbench::harness {
@@ -72,6 +73,48 @@ TEST(Launcher, PutsLibrariesBeforeTheUsersOnEveryRank) {
   unsetenv("LD_LIBRARY_PATH");
   EXPECT_EQ(request.environment.at("LD_LIBRARY_PATH"), "/kept:/mine");
   EXPECT_THAT(request.command, Contains("LD_LIBRARY_PATH"));
+}
+
+spec::ProgramSpec program_with_ranks(spec::LaunchedBy launcher, const std::string& count) {
+  spec::ProgramSpec program;
+  program.command = {"./train"};
+  program.env = {{"MINE", "1"}};
+  program.ranks = {launcher, count};
+  return program;
+}
+
+TEST(ProgramRanks, BeginTheCommandWithTheirLauncher) {
+  setenv("PERFBENCH_MPIRUN", "/opt/mpirun", 1);
+  auto program = program_with_ranks(spec::LaunchedBy::mpirun, "4");
+  launch_ranks(program);
+  unsetenv("PERFBENCH_MPIRUN");
+  EXPECT_EQ(program.command.front(), "/opt/mpirun");
+  EXPECT_EQ(program.command.back(), "./train");
+  EXPECT_THAT(program.command, IsSupersetOf({"-np", "4", "-x", "MINE", "--tag-output"}));
+
+  program = program_with_ranks(spec::LaunchedBy::program, "");
+  launch_ranks(program);
+  EXPECT_THAT(program.command, ElementsAre("./train"));
+}
+
+TEST(ProgramRanks, SayWhatIsMissing) {
+  const auto problem = [](spec::LaunchedBy launcher, const std::string& count) {
+    auto program = program_with_ranks(launcher, count);
+    try {
+      launch_ranks(program);
+    } catch (const LaunchError& e) {
+      return std::string(e.what());
+    }
+    return std::string("none");
+  };
+  for (const auto* count : {"", "0", "-1", "two", "2x", "99999999999999999999"}) {
+    EXPECT_THAT(problem(spec::LaunchedBy::mpirun, count), HasSubstr("ranks.count is '" + std::string(count) + "'"));
+  }
+  const std::string path = getenv("PATH");
+  setenv("PATH", "/nowhere", 1);
+  EXPECT_THAT(problem(spec::LaunchedBy::mpirun, "2"), HasSubstr("need mpirun"));
+  EXPECT_THAT(problem(spec::LaunchedBy::srun, "2"), HasSubstr("need srun"));
+  setenv("PATH", path.c_str(), 1);
 }
 
 TEST(Launcher, TakesTheThreadsThatTheRunAsksFor) {

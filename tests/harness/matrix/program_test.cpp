@@ -75,6 +75,18 @@ TEST(ProgramMatrix, NeedsNoWorkAtAll) {
             R"({"program":{"command":["./train"],"version":1,"workdir":"{cwd}"},"schema_version":1})");
 }
 
+TEST(ProgramMatrix, CountsTheRanksThatALauncherStarts) {
+  const auto count = [](const std::string& ranks) {
+    const auto made = expand_program("name: m\nprogram: {command: [./train], ranks: {launched_by: mpirun" + ranks +
+                                     "}}\n" + "work: {fsdp: 4}\n");
+    return made.cells.front().run.program->spec.ranks.count;
+  };
+  EXPECT_EQ(count(""), "4");
+  EXPECT_EQ(count(", count: '2'"), "2");
+  EXPECT_EQ(count(", count: 2"), "2");
+  EXPECT_EQ(count(", count: '{fsdp}'"), "4");
+}
+
 TEST(ProgramMatrix, SetAndOnlyKnowTheProgramsOwnKeys) {
   const std::string text = "name: m\nprogram: {command: [./train, '{config}']}\naxes: {config: [a, b]}\n";
   EXPECT_THAT(expand_program(text, {.only = {"config=b"}}).cells, SizeIs(1));
@@ -111,6 +123,10 @@ TEST(ProgramMatrix, NamesEachMistakeAtItsPlace) {
       {"{command: [a, '{steps}']}", "m.yaml:2:24 {steps} has no value"},
       {"{command: [a, '{model}']}", "m.yaml:2:24 {model} has no value"},
       {"{command: [a, '{devices}']}", "m.yaml:2:24 {devices} has no value"},
+      {"{command: [a], ranks: {launched_by: mpirun}}", "{devices} has no value: set an axis of the mesh"},
+      {"{command: [a], ranks: {count: [2]}}", "m.yaml:2:33 "},
+      {"{command: [a], ranks: {count: 2}}", "m.yaml:2:33 only ranks that mpirun or srun launches are counted"},
+      {"{command: [a], ranks: {launched_by: pmrun}}", "m.yaml:2:33 'launched_by' is 'pmrun'"},
       {"{command: [a, '{mesh}']}", "m.yaml:2:24 {mesh} is a group of keys"},
       {"{command: [a, '{']}", "m.yaml:2:24 '{' has a single brace"},
       {"{command: [a, '{repo}']}", "m.yaml:2:24 {repo} has no value: add 'repo"},

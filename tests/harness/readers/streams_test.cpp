@@ -224,10 +224,10 @@ class LogsWithoutTimes : public Logs {};
 TEST_P(Logs, AreReadWhateverPrefixTheirLinesHave) {
   const auto plain = read(log_of(program(), 0, kSteps));
   ASSERT_GE(plain.samples.size(), static_cast<std::size_t>(kSteps - 1));
-  for (const auto* prefix :
-       {"0: ", " 0: ", "[default0]:", "[rank0]:", "[default0]:[rank0]:[titan] 2025-06-26 18:23:14,486 - root - INFO - ",
-        "I0811 21:54:55.531340 138304841739136 metric_logger.py:226] ", "2026-01-01T00:00:00.123456789Z stdout F ",
-        "[pod/train-0-abcde/main] "}) {
+  for (const auto* prefix : {"0: ", " 0: ", "[1,0]<stdout>:", "[prterun-node-7@1,0]<stdout>: ", "[default0]:",
+                             "[rank0]:", "[default0]:[rank0]:[titan] 2025-06-26 18:23:14,486 - root - INFO - ",
+                             "I0811 21:54:55.531340 138304841739136 metric_logger.py:226] ",
+                             "2026-01-01T00:00:00.123456789Z stdout F ", "[pod/train-0-abcde/main] "}) {
     SCOPED_TRACE(prefix);
     expect_same(
         read(log_of(program(), 0, kSteps, 0, [&](const std::string& line, int) { return prefixed(line, prefix); })),
@@ -294,21 +294,25 @@ TEST_P(NumberedLogs, TwoAttemptsAreOneLog) {
 }
 
 TEST_P(Logs, SeveralRanksGiveTheValuesOfTheLowest) {
-  std::string log;
-  for (int step = 0; step < kSteps; ++step) {
-    for (const int rank : {1, 0, 2}) {
-      log += prefixed(program().line(step, rank, loss_of(step, rank)), fmt::format("[rank{}]:", rank)) + "\n";
+  for (const auto& launcher : {std::pair{"[rank", "]:"}, std::pair{"[1,", "]<stdout>:"}, std::pair{"", ": "}}) {
+    std::string log;
+    for (int step = 0; step < kSteps; ++step) {
+      for (const int rank : {1, 0, 2}) {
+        const auto prefix = fmt::format("{}{}{}", launcher.first, rank, launcher.second);
+        log += prefixed(program().line(step, rank, loss_of(step, rank)), prefix) + "\n";
+      }
     }
-  }
-  const auto settled = settle(read(log).samples, {.drop = 0});
-  for (const auto& sample : settled.samples) {
-    if (sample.metric == "step_time_s") {
-      EXPECT_LE(sample.value, 0.1041) << sample.step;
+    const auto settled = settle(read(log).samples, {.drop = 0});
+    for (const auto& sample : settled.samples) {
+      if (sample.metric == "step_time_s") {
+        EXPECT_LE(sample.value, 0.1041) << launcher.first << sample.step;
+      }
     }
-  }
-  const bool one_stream = program().name == "megatron_bridge" || program().name == "axlearn" || !program().prints_steps;
-  if (!one_stream) {
-    EXPECT_THAT(settled.notes, testing::Contains(HasSubstr("3 ranks printed records")));
+    const bool one_stream =
+        program().name == "megatron_bridge" || program().name == "axlearn" || !program().prints_steps;
+    if (!one_stream) {
+      EXPECT_THAT(settled.notes, testing::Contains(HasSubstr("3 ranks printed records"))) << launcher.first;
+    }
   }
 }
 

@@ -202,6 +202,7 @@ void fill_measurement(ReportRow& row, const CellRuns& cell, const harness::Store
   row.real_tokens_per_s = rate_of_step_time(used, "real_tokens_per_s", row.step_time_mean_s);
   if (row.step_time_mean_s) row.estimated_days = harness::estimated_days(cell.run(), *row.step_time_mean_s);
   row.peak_memory_bytes = median_of(values_of(used, "peak_memory_bytes"));
+  row.resident_bytes = median_of(values_of(used, "resident_bytes"));
   row.balance_loss = median_of(values_of(used, "balance_loss"));
   row.expert_load = median_of(values_of(used, "expert_load"));
   row.dropped_fraction = median_of(values_of(used, "dropped_fraction"));

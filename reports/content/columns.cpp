@@ -103,6 +103,11 @@ constexpr auto kSequencesPerSecond = number("Sequences/Sec", "sequences_per_s", 
 // In a table without step times, this column shows how a run ended that has no number.
 constexpr auto kSequencesPerSecondOrState = number(kSequencesPerSecond.title, kSequencesPerSecond.key,
                                                    [](const ReportRow& r) { return or_state(r, r.sequences_per_s); });
+constexpr auto kTokensPerDevice = number("Tokens/s/device", "tokens_per_s_per_device", [](const ReportRow& r) {
+  const auto rate =
+      r.tokens_per_s && r.devices > 0 ? std::optional(*r.tokens_per_s / static_cast<double>(r.devices)) : std::nullopt;
+  return Cell(format_number(rate), value_of(rate));
+});
 constexpr auto kMfu = number("MFU", "mfu_fraction", [](const ReportRow& r) { return percent(r.mfu_fraction); });
 constexpr auto kAccuracy =
     number("Accuracy", "eval_accuracy", [](const ReportRow& r) { return percent(r.eval_accuracy); });
@@ -267,9 +272,11 @@ constexpr std::array kDetails{
     ReportColumn{"Wall time", "wall_time_s", optional_number<&ReportRow::wall_time_s>},
     ReportColumn{"HFU", "hfu_fraction", optional_number<&ReportRow::hfu_fraction>},
     ReportColumn{"Tokens/Sec", "tokens_per_s", optional_number<&ReportRow::tokens_per_s>},
+    kTokensPerDevice,
     ReportColumn{"Real tokens/Sec", "real_tokens_per_s", optional_number<&ReportRow::real_tokens_per_s>},
     ReportColumn{"Estimated days", "estimated_days", optional_number<&ReportRow::estimated_days>},
     ReportColumn{"Peak memory", "peak_memory_bytes", optional_number<&ReportRow::peak_memory_bytes>},
+    ReportColumn{"Resident set", "resident_bytes", optional_number<&ReportRow::resident_bytes>},
     ReportColumn{"Probe spread", "probe_spread_fraction", optional_number<&ReportRow::probe_spread_fraction>},
     ReportColumn{"Balance loss", "balance_loss", optional_number<&ReportRow::balance_loss>},
     ReportColumn{"Expert load", "expert_load", optional_number<&ReportRow::expert_load>},
@@ -308,6 +315,11 @@ const ReportColumn kRunsColumn = kRuns;
 const ReportColumn kSpreadColumn = kSpread;
 const ReportColumn kMeanStepColumn = kMeanStep;
 const ReportColumn kEstimatedDaysColumn = kDays;
+const ReportColumn kTokensPerDeviceColumn = kTokensPerDevice;
+const ReportColumn kMemoryColumn = number("Memory", "memory_bytes", [](const ReportRow& r) {
+  const auto bytes = r.peak_memory_bytes ? r.peak_memory_bytes : r.resident_bytes;
+  return bytes ? Cell(human_bytes(static_cast<std::int64_t>(*bytes)), *bytes) : Cell(kNothing, Value());
+});
 
 std::span<const ReportColumn> columns(TableStyle style) {
   switch (style) {

@@ -48,6 +48,9 @@ extern const ReportColumn kRunsColumn;
 extern const ReportColumn kSpreadColumn;
 extern const ReportColumn kMeanStepColumn;
 extern const ReportColumn kEstimatedDaysColumn;
+// The rate of each device, and its memory: the tensors of perfbench-engine, the resident set of another program.
+extern const ReportColumn kTokensPerDeviceColumn;
+extern const ReportColumn kMemoryColumn;
 
 }  // namespace perfbench::reports
 

@@ -234,11 +234,7 @@ bool tells_subjects(const std::vector<ReportRow>& rows) {
 }
 
 void add_column(Table& table, const std::vector<ReportRow>& rows, const ReportColumn& column, Audience audience) {
-  table.columns.push_back({.title = column.title,
-                           .key = column.key,
-                           .align = column.align,
-                           .audience = audience,
-                           .is_setting = column.of == ColumnOf::configuration});
+  table.columns.push_back({.title = column.title, .key = column.key, .align = column.align, .audience = audience});
   for (std::size_t i = 0; i < rows.size(); ++i) table.rows[i].cells.push_back(column.cell(rows[i]));
 }
 
@@ -277,9 +273,30 @@ Table empty_table(const char* key, const std::vector<ReportRow>& rows) {
   return table;
 }
 
+// A report without a baseline has no differences.
+constexpr std::string_view kDifferenceKey = "baseline_difference_fraction";
+
 // Whether the column is empty in every row.
 bool is_unsaid(const ReportColumn& column, const std::vector<ReportRow>& rows) {
   return std::all_of(rows.begin(), rows.end(), [&](const ReportRow& row) { return column.cell(row).text == kNothing; });
+}
+
+// The columns that follow one of the reference systems' in our own style.
+void add_extras(Table& table, const std::vector<ReportRow>& rows, const std::string& key, bool has_programs) {
+  const auto add = [&](const ReportColumn& column) {
+    if (!has_programs || !is_unsaid(column, rows)) add_column(table, rows, column, Audience::people);
+  };
+  if (key == "step_time_s") {
+    for (const auto* column : {&kRunsColumn, &kSpreadColumn, &kMeanStepColumn}) add(*column);
+    if (has_programs) add(kWallTimeColumn);
+    add_declared(table, rows, Audience::people);
+  }
+  if (key == "sequences_per_s") {
+    add(kTokensPerDeviceColumn);
+    const bool has_days = std::any_of(rows.begin(), rows.end(), [](const auto& row) { return row.total_sequences; });
+    if (has_days) add(kEstimatedDaysColumn);
+  }
+  if (key == "mfu_fraction") add(kMemoryColumn);
 }
 
 Table people_table(const std::vector<ReportRow>& rows, TableStyle style) {
@@ -288,12 +305,9 @@ Table people_table(const std::vector<ReportRow>& rows, TableStyle style) {
   if (has_programs) add_column(table, rows, kCellColumn, Audience::people);
   for (std::size_t i = 0; i < rows.size(); ++i) table.rows[i].notes = rows[i].notes;
   const bool extended = style == TableStyle::table;
-  const bool has_days =
-      std::any_of(rows.begin(), rows.end(), [](const ReportRow& row) { return row.total_sequences.has_value(); });
   bool is_told = !tells_subjects(rows);
   for (const auto& column : columns(style)) {
     const std::string key = column.key;
-    if (has_programs && is_unsaid(column, rows)) continue;
     if (!is_told && column.of == ColumnOf::result) {
       add_column(table, rows, kSubjectColumn, Audience::people);
       is_told = true;
@@ -303,20 +317,22 @@ Table people_table(const std::vector<ReportRow>& rows, TableStyle style) {
         if (!has_programs || field != kCellColumn.key) add_field(table, rows, field, Audience::people);
       }
     }
-    add_column(table, rows, column, Audience::people);
-    if (!extended) continue;
-    if (key == "step_time_s") {
-      add_column(table, rows, kRunsColumn, Audience::people);
-      add_column(table, rows, kSpreadColumn, Audience::people);
-      add_column(table, rows, kMeanStepColumn, Audience::people);
-      if (has_programs) add_column(table, rows, kWallTimeColumn, Audience::people);
-      add_declared(table, rows, Audience::people);
+    const bool may_be_absent = has_programs || (extended && key == kDifferenceKey);
+    if (!may_be_absent || !is_unsaid(column, rows)) {
+      add_column(table, rows, column, Audience::people);
+      // Tables of other systems keep all their columns.
+      table.columns.back().is_setting = extended && column.of == ColumnOf::configuration;
     }
-    if (key == "sequences_per_s" && has_days) add_column(table, rows, kEstimatedDaysColumn, Audience::people);
+    if (extended) add_extras(table, rows, key, has_programs);
   }
   table.columns.push_back({.title = "Run", .key = "run_id", .audience = Audience::pages});
   for (std::size_t i = 0; i < rows.size(); ++i) table.rows[i].cells.push_back(id_cell(rows[i].run_id));
   return table;
+}
+
+bool has_key(const Table& table, const std::string& key) {
+  return std::any_of(table.columns.begin(), table.columns.end(),
+                     [&](const Column& column) { return column.key == key; });
 }
 
 Table programs_table(const std::vector<ReportRow>& rows, TableStyle style) {
@@ -328,7 +344,9 @@ Table programs_table(const std::vector<ReportRow>& rows, TableStyle style) {
   }
   for (const auto& column : detail_columns()) add_column(table, rows, column, Audience::programs);
   add_declared(table, rows, Audience::programs);
-  for (const auto& field : told_differences(rows)) add_field(table, rows, field, Audience::programs);
+  for (const auto& field : told_differences(rows)) {
+    if (!has_key(table, field)) add_field(table, rows, field, Audience::programs);
+  }
   return table;
 }
 
@@ -336,6 +354,7 @@ Table programs_table(const std::vector<ReportRow>& rows, TableStyle style) {
 Table whole_table(const std::vector<ReportRow>& rows) {
   auto table = programs_table(rows, TableStyle::table);
   add_column(table, rows, kModelColumn, Audience::programs);
+  add_column(table, rows, kMemoryColumn, Audience::programs);
   for (std::size_t i = 0; i < rows.size(); ++i) table.rows[i].notes = rows[i].notes;
   return table;
 }

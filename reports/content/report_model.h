@@ -72,6 +72,7 @@ struct ReportRow {
   std::optional<double> mfu_fraction;
   std::optional<double> hfu_fraction;
   std::optional<double> peak_memory_bytes;
+  std::optional<double> resident_bytes;
   std::optional<double> probe_spread_fraction;  // the largest of the finished runs
   // For models with experts.
   std::optional<double> balance_loss;

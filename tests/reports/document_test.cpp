@@ -202,6 +202,32 @@ TEST(DocumentText, CountsTheColumnsThatCharactersTake) {
   EXPECT_EQ(width_of("a\xFF"), 2U) << "a byte that is not UTF-8 is shown as U+FFFD";
 }
 
+// Two rows with a setting that differs, one that both share, one that nobody gave, and a shared result.
+Document runs_with_settings(std::size_t rows) {
+  Table table{.key = "rows",
+              .columns = {{.title = "Remat", .key = "remat", .is_setting = true},
+                          {.title = "Precision", .key = "precision", .is_setting = true},
+                          {.title = "Scan", .key = "scan", .is_setting = true},
+                          {.title = "Verdict", .key = "verdict"}},
+              .rows = {{.cells = {"none", "FP32", "-", "SAME"}}, {.cells = {"full", "FP32", "-", "SAME"}}}};
+  table.rows.resize(rows);
+  Document out;
+  out.add(std::move(table));
+  return out;
+}
+
+TEST(DocumentTable, SettingsThatAllRowsShareStandAboveIt) {
+  const auto runs = runs_with_settings(2);
+  EXPECT_EQ(render_markdown(runs),
+            "Precision: FP32\n\n| Remat | Verdict |\n| ----- | ------- |\n| none  | SAME    |\n| full  | SAME    |\n");
+  EXPECT_EQ(render_text(runs, {.width = 0}), "Precision: FP32\n\nRemat  Verdict\nnone   SAME\nfull   SAME\n");
+  EXPECT_EQ(render_csv(runs), "remat,precision,scan,verdict\r\nnone,FP32,-,SAME\r\nfull,FP32,-,SAME\r\n");
+}
+
+TEST(DocumentTable, OneRowSharesItsSettingsWithNoOther) {
+  EXPECT_THAT(render_markdown(runs_with_settings(1)), HasSubstr("| Remat | Precision | Scan | Verdict |"));
+}
+
 TEST(DocumentTable, WithoutRowsSaysSo) {
   Table table{.key = "rows", .columns = {{.title = "Cell", .key = "cell"}, {.title = "Why", .key = "why"}}, .rows = {}};
   Document document;

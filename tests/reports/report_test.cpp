@@ -350,7 +350,7 @@ TEST_F(Report, HasRunsAndSpreadBesideTheStepTimeAndDaysIfTheLengthIsKnown) {
   EXPECT_THAT(titles, testing::ElementsAre("Size", "GPU or CPU", "Precision", "Sequence Length", "#devices",
                                            "BS/device", "DP", "FSDP", "TP", "GBS", "Attention", "Remat Policy", "Scan",
                                            "Step Time (s)", "n", "Spread", "Mean Step (s)", "Sequences/Sec",
-                                           "Est. Walltime (days)", "MFU", "difference from baseline", "Run"));
+                                           "Tokens/s/device", "Est. Walltime (days)", "MFU", "Memory", "Run"));
   auto report = build();
   for (auto& row : report.rows) row.total_sequences.reset();
   EXPECT_THAT(titles_of(report_document({report}, TableStyle::table)), Not(Contains("Est. Walltime (days)")));

@@ -1,5 +1,9 @@
 #include "reports/render/document/document.h"
 
+#include <algorithm>
+
+#include "reports/render/format/number.h"
+
 namespace perfbench::reports {
 
 std::optional<double> as_number(const Value& value) {
@@ -14,6 +18,34 @@ std::vector<std::size_t> columns_for(const Table& table, Audience reader) {
     const auto audience = table.columns[i].audience;
     if (audience == Audience::everyone || audience == reader) out.push_back(i);
   }
+  return out;
+}
+
+std::vector<std::size_t> shared_settings(const Table& table) {
+  std::vector<std::size_t> out;
+  if (table.rows.size() < 2) return out;
+  for (const auto i : columns_for(table, Audience::people)) {
+    const auto& first = table.rows.front().cells[i].text;
+    const bool is_shared = std::all_of(table.rows.begin(), table.rows.end(),
+                                       [&, i](const Row& row) { return row.cells[i].text == first; });
+    if (table.columns[i].is_setting && is_shared) out.push_back(i);
+  }
+  return out;
+}
+
+std::string shared_text(const Table& table) {
+  std::string out;
+  for (const auto i : shared_settings(table)) {
+    const auto& text = table.rows.front().cells[i].text;
+    if (text != kNothing) out += (out.empty() ? "" : ", ") + table.columns[i].title + ": " + text;
+  }
+  return out;
+}
+
+std::vector<std::size_t> columns_of_rows(const Table& table) {
+  auto out = columns_for(table, Audience::people);
+  const auto shared = shared_settings(table);
+  std::erase_if(out, [&](std::size_t i) { return std::find(shared.begin(), shared.end(), i) != shared.end(); });
   return out;
 }
 

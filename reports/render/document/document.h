@@ -54,7 +54,7 @@ struct Column {
   std::string key;    // for programs: including its unit, unique in its table
   Align align = Align::left;
   Audience audience = Audience::everyone;
-  bool is_setting = false;  // what was run, not what came out: a page says a value that all rows share once
+  bool is_setting = false;  // describes what was run, so that people read a value that all rows share only once
 };
 
 // monostate if the value is unknown.
@@ -137,6 +137,13 @@ struct Document {
 
 // The columns of a table that a reader sees: the indices of the columns for everyone and for `reader`.
 std::vector<std::size_t> columns_for(const Table& table, Audience reader);
+
+// The settings that people read above a table of several rows, because all rows share their values.
+std::vector<std::size_t> shared_settings(const Table& table);
+// "Precision: FP32, Sequence Length: 128"; without those that no row has. Empty if there are none.
+std::string shared_text(const Table& table);
+// The columns that people read in the table itself.
+std::vector<std::size_t> columns_of_rows(const Table& table);
 
 // The notes of a table's rows, numbered in the order of first use. Rows with equal notes share one.
 class Footnotes {

@@ -57,7 +57,6 @@ Json column_json(const Table& table, std::size_t index) {
   Json out{{"title", shown(column.title)},
            {"key", column.key},
            {"right", column.align == Align::right},
-           {"setting", column.is_setting},
            {"hidden", column.audience == Audience::programs || column.audience == Audience::pages},
            {"texts", Json::array()},
            {"values", numbers ? Json::array() : Json()},
@@ -192,6 +191,7 @@ struct PageBlock {
              {"rows", table.rows.size()}, {"columns", Json::array()}, {"row_notes", Json::object()},
              {"notes", Json::array()}};
     for (std::size_t i = 0; i < table.columns.size(); ++i) out["columns"].push_back(column_json(table, i));
+    for (const auto i : shared_settings(table)) out["columns"][i]["shared"] = true;
     Footnotes footnotes;
     nlohmann::json row_notes = nlohmann::json::object();
     for (std::size_t i = 0; i < table.rows.size(); ++i) {

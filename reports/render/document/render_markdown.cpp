@@ -25,8 +25,9 @@ struct MarkdownBlock {
   Markdown operator()(const Chart&) const { return {}; }
   Markdown operator()(const Timeline&) const { return {}; }
   Markdown operator()(const Table& table) const {
-    const auto columns = columns_for(table, Audience::people);
+    const auto columns = columns_of_rows(table);
     if (columns.empty()) return {};
+    const auto shared = shared_text(table);
     std::vector<MarkdownRow> lines(1);
     std::vector<Align> aligns;
     for (const auto i : columns) {
@@ -40,7 +41,9 @@ struct MarkdownBlock {
       for (const auto& note : row.notes) cells.back() += Markdown::format(" [{}]", footnotes.number(note));
       lines.push_back(std::move(cells));
     }
-    auto out = markdown_table(lines, aligns);
+    Markdown out;
+    if (!shared.empty()) out += Markdown::format("{}\n\n", shared);
+    out += markdown_table(lines, aligns);
     for (std::size_t i = 0; i < footnotes.notes().size(); ++i) {
       out += Markdown::format("\n[{}] {}\n", i + 1, footnotes.notes()[i]);
     }

@@ -57,7 +57,7 @@ using TextColumns = std::vector<TextColumn>;
 
 TextColumns columns_of(const Table& table, Footnotes& footnotes) {
   TextColumns out;
-  for (const auto i : columns_for(table, Audience::people)) {
+  for (const auto i : columns_of_rows(table)) {
     TextColumn column{.title = line_text(table.columns[i].title), .align = table.columns[i].align};
     for (const auto& row : table.rows) column.cells.push_back({line_text(row.cells[i].text), row.cells[i].tone});
     out.push_back(std::move(column));
@@ -111,7 +111,7 @@ std::optional<Widths> widths_within(const TextColumns& columns, std::size_t widt
 
 // Removes the columns that are the same in all rows, and describes them; for the column without a title, says which
 // notes all rows have.
-std::string say_shared(TextColumns& columns, std::size_t width) {
+std::string say_shared(TextColumns& columns) {
   constexpr std::size_t kFewestRows = 2;
   if (columns.empty() || columns.front().cells.size() < kFewestRows) return {};
   TextColumns different;
@@ -127,7 +127,7 @@ std::string say_shared(TextColumns& columns, std::size_t width) {
   }
   if (shared.empty() || different.empty()) return {};
   columns = std::move(different);
-  return paragraph(shared, width) + "\n";
+  return shared;
 }
 
 // One row, which is as high as its highest cell.
@@ -215,7 +215,12 @@ std::string text_table(const Table& table, const TextLayout& layout) {
   const auto rows = table.rows.size();
   std::string out;
   const bool fits = layout.width == 0 || Widths{natural_widths(columns)}.total() <= layout.width;
-  if (!fits) out += say_shared(columns, layout.width);
+  auto shared = line_text(shared_text(table));
+  if (!fits) {
+    const auto others = say_shared(columns);
+    shared += (shared.empty() || others.empty() ? "" : ", ") + others;
+  }
+  if (!shared.empty()) out += paragraph(shared, layout.width) + "\n";
   if (const auto widths = widths_within(columns, layout.width)) {
     out += aligned_lines(columns, *widths, rows, layout);
   } else {

@@ -1,7 +1,7 @@
 // A table of the document: sorted by a click on the title of a column, filtered by words, with a choice of columns. In
 // a long table only the visible rows are elements. Columns hold their distinct texts once: {title, right, hidden,
-// setting, texts: [...], values: [...] or null, tones: {text number: tone}, of: [text number by row]}. A setting that all
-// rows share stands above the table, and its column is not shown at first.
+// shared, texts: [...], values: [...] or null, tones: {text number: tone}, of: [text number by row]}. A shared setting
+// stands above the table, and its column is not shown at first.
 
 const FEW_ROWS = 5;
 const LONG_ROWS = 200;
@@ -45,8 +45,7 @@ class TableView {
     const told = table.columns.find(({ key, texts }) => key === sides?.column && texts.filter((text) => text !== "-").length > 1);
     this.picks = told === undefined ? null : new RowPicks(told, sides.address);
     const leads = ({ key, texts }) => Object.hasOwn(links, key) && texts.some((text) => text !== "");
-    this.common = table.rows < 2 ? [] :
-      table.columns.filter(({ setting, hidden, texts }) => setting && !hidden && texts.length === 1);
+    this.common = table.columns.filter(({ shared }) => shared);
     this.shownAtFirst = table.columns.map((column) => leads(column) || (!column.hidden && !this.common.includes(column)));
     this.shown = [...this.shownAtFirst];
     this.sorted = null; // {column, direction}

@@ -10,6 +10,7 @@
 #include "harness/app/night/earlier_code.h"
 #include "harness/app/night/night_pairs.h"
 #include "harness/judge/screening.h"
+#include "harness/store/ledgers/comparison_ledger.h"
 #include "harness/store/queries/query.h"
 
 namespace perfbench::harness {

@@ -12,6 +12,7 @@
 #include "harness/store/queries/query.h"
 #include "harness/system/input_error.h"
 #include "reports/render/format/print.h"
+#include "workloads/spec/run_program.h"
 
 namespace perfbench::harness {
 namespace {

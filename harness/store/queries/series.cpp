@@ -14,6 +14,7 @@
 #include "harness/store/attempts/subject_reader.h"
 #include "harness/store/queries/sweeps.h"
 #include "harness/store/stored_row.h"
+#include "workloads/spec/program_spec.h"
 
 namespace perfbench::harness {
 namespace {

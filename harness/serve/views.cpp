@@ -114,7 +114,6 @@ Document report(const Asked& asked) {
   parse_selection(query.selection);  // throws if it is not valid
   Document out;
   if (const auto pairs = comparison(asked, query.selection)) {
-    out.add(reports::Heading{.level = 1, .text = "Comparison " + query.selection});
     append(out, reports::ab_document(*pairs));
     const bool none = std::all_of(pairs->cells.begin(), pairs->cells.end(),
                                   [](const CellVerdict& cell) { return cell.pairs_seen.empty(); });

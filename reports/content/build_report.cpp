@@ -210,7 +210,8 @@ void fill_measurement(ReportRow& row, const CellRuns& cell, const harness::Store
   row.eval_perplexity = median_of(values_of(used, "eval_perplexity"));
   if (const auto& program = cell.run().program) {
     for (const auto& [name, metric] : program->spec.metrics) {
-      if (const auto value = median_of(values_of(used, name))) row.declared[name] = *value;
+      const auto value = median_of(values_of(used, name));
+      if (value) row.declared[name] = {*value, metric.better == spec::Better::higher};
     }
   }
   row.mfu_fraction = harness::mfu_fraction(cell, table.hardware, table.definition);

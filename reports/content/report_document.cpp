@@ -257,13 +257,15 @@ void add_declared(Table& table, const std::vector<ReportRow>& rows, Audience aud
     for (const auto& column : shown) names.erase(column.key);
   }
   for (const auto& name : names) {
-    table.columns.push_back({.title = name, .key = name, .align = Align::right, .audience = audience});
+    Column column{.title = name, .key = name, .align = Align::right, .audience = audience};
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const auto found = rows[i].declared.find(name);
-      table.rows[i].cells.push_back(found == rows[i].declared.end()
-                                        ? Cell(kNothing, Value())
-                                        : Cell(format_number(found->second), found->second));
+      const bool is_there = found != rows[i].declared.end();
+      if (is_there) column.higher_is_better = found->second.higher_is_better;
+      table.rows[i].cells.push_back(is_there ? Cell(format_number(found->second.value), found->second.value)
+                                             : Cell(kNothing, Value()));
     }
+    table.columns.push_back(std::move(column));
   }
 }
 
@@ -359,19 +361,6 @@ Table whole_table(const std::vector<ReportRow>& rows) {
   return table;
 }
 
-// The rows of the report that the user asks for.
-Report chosen(Report report, const RowChoice& choice) {
-  if (choice.sort.empty() && choice.best == 0) return report;
-  std::vector<ReportRow> rows;
-  for (const auto i : chosen_rows(whole_table(report.rows), choice)) rows.push_back(report.rows[i]);
-  if (rows.size() < report.rows.size()) {
-    report.left_out +=
-        fmt::format("{}{} of {} rows are shown", report.left_out.empty() ? "" : ". ", rows.size(), report.rows.size());
-  }
-  report.rows = std::move(rows);
-  return report;
-}
-
 // A report with the rows of all.
 Report merged(const std::vector<Report>& all) {
   auto out = all.front();
@@ -380,6 +369,41 @@ Report merged(const std::vector<Report>& all) {
     out.rows.insert(out.rows.end(), all[i].rows.begin(), all[i].rows.end());
   }
   return out;
+}
+
+// Whole tables of several reports have the same columns, even those that one of them lacks.
+std::vector<Table> whole_tables(const std::vector<Report>& reports) {
+  auto all = whole_table(merged(reports).rows);
+  std::vector<Table> out;
+  auto next = all.rows.begin();
+  for (const auto& report : reports) {
+    const auto end = next + static_cast<std::ptrdiff_t>(report.rows.size());
+    out.push_back({.key = "table", .columns = all.columns, .rows = {next, end}});
+    next = end;
+  }
+  return out;
+}
+
+// Keeps the rows that the user asks for, in both. A published row stays beside those that are compared with it.
+void keep_chosen(Report& report, Table& whole, const RowChoice& choice) {
+  auto rows = chosen_rows(whole, choice);
+  if (rows.size() < report.rows.size()) {
+    report.left_out +=
+        fmt::format("{}{} of {} rows are shown", report.left_out.empty() ? "" : ". ", rows.size(), report.rows.size());
+  }
+  for (std::size_t i = 0; i < report.rows.size(); ++i) {
+    const bool is_left_out = std::find(rows.begin(), rows.end(), i) == rows.end();
+    if (report.rows[i].is_published && is_left_out) rows.push_back(i);
+  }
+  Report kept = report;
+  Table table{.key = whole.key, .columns = whole.columns, .rows = {}};
+  kept.rows.clear();
+  for (const auto i : rows) {
+    kept.rows.push_back(report.rows[i]);
+    table.rows.push_back(whole.rows[i]);
+  }
+  report = std::move(kept);
+  whole = std::move(table);
 }
 
 std::string report_json(const Report& report, const Table& rows) {
@@ -396,30 +420,30 @@ std::string report_json(const Report& report, const Table& rows) {
 Document report_document(std::vector<Report> reports, TableStyle style, const RowChoice& choice) {
   Document out;
   const bool has_columns = !choice.columns.empty();
-  for (auto& report : reports) {
-    report = chosen(std::move(report), choice);
+  auto wholes = whole_tables(reports);
+  Table named{.key = "rows", .columns = {}, .rows = {}};
+  for (std::size_t i = 0; i < reports.size(); ++i) {
+    auto& report = reports[i];
+    keep_chosen(report, wholes[i], choice);
     out.add(Heading{.level = 2, .text = report.title});
-    auto table = has_columns ? with_columns(whole_table(report.rows), choice) : people_table(report.rows, style);
-    for (auto& column : table.columns) {
-      if (column.audience == Audience::everyone) column.audience = Audience::people;
+    if (has_columns) {
+      auto table = with_columns(wholes[i], choice, Audience::people);
+      auto for_programs = with_columns(wholes[i], choice, Audience::programs);
+      named.columns = for_programs.columns;
+      std::move(for_programs.rows.begin(), for_programs.rows.end(), std::back_inserter(named.rows));
+      out.add(std::move(table));
+    } else {
+      out.add(people_table(report.rows, style));
     }
-    table.key = "table";
-    out.add(std::move(table));
     for (auto& chart : scaling_charts(report.rows)) out.add(std::move(chart));
     out.add(Note{"MFU by the definition " + std::string(spec::enum_name(report.definition)) + "." +
                  (report.baseline.empty() ? "" : " Baseline: " + report.baseline + ".")});
     if (!report.left_out.empty()) out.add(Note{report.left_out + "."});
   }
   auto all = merged(reports);
-  const auto for_programs = [choice](const std::vector<ReportRow>& rows, TableStyle of) {
-    if (choice.columns.empty()) return programs_table(rows, of);
-    auto table = with_columns(whole_table(rows), choice);
-    for (auto& column : table.columns) column.audience = Audience::programs;
-    return table;
-  };
-  out.add(for_programs(all.rows, style));
-  out.json = [all = std::move(all), for_programs] {
-    return report_json(all, for_programs(all.rows, TableStyle::table));
+  out.add(has_columns ? named : programs_table(all.rows, style));
+  out.json = [all = std::move(all), named, has_columns] {
+    return report_json(all, has_columns ? named : programs_table(all.rows, TableStyle::table));
   };
   return out;
 }

@@ -80,7 +80,12 @@ struct ReportRow {
   std::optional<double> dropped_fraction;
   std::optional<double> eval_accuracy;
   std::optional<double> eval_perplexity;
-  std::map<std::string, double> declared;  // metrics that the program's user declares; their names end in their units
+  // Metrics that the program's user declares; their names end in their units.
+  struct Declared {
+    double value = 0;
+    bool higher_is_better = false;
+  };
+  std::map<std::string, Declared> declared;
   std::optional<BaselineDifference> difference;
   // Fields of the RunSpec ("optimizer.beta2") that differ between rows, as text.
   std::map<std::string, std::string> varied;

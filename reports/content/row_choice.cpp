@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <numeric>
 #include <optional>
@@ -30,9 +31,9 @@ SortBy parse_sort(const std::string& text) {
   return {text};
 }
 
-bool higher_is_better(const std::string& key) {
-  const auto metric = spec::find_metric(key);
-  return metric && metric->direction == spec::Direction::higher_is_better;
+bool best_is_highest(const Column& column) {
+  const auto metric = spec::find_metric(column.key);
+  return metric ? metric->direction == spec::Direction::higher_is_better : column.higher_is_better;
 }
 
 std::optional<double> sortable_number(const Value& value) {
@@ -52,14 +53,27 @@ std::string value_text(const std::string& key, const Value& value) {
   return std::holds_alternative<std::int64_t>(value) ? fmt::format("{}", *number) : format_number(*number);
 }
 
-// Whether `a` comes before `b`. Rows without a value come last in either direction.
-bool comes_before(const Cell& a, const Cell& b, bool descending) {
-  const auto x = sortable_number(a.value);
-  const auto y = sortable_number(b.value);
-  if (x && y) return descending ? *x > *y : *x < *y;
-  if (x || y) return x.has_value();
-  const bool has_text = !a.text.empty() && a.text != kNothing;
-  const bool has_other = !b.text.empty() && b.text != kNothing;
+// Where a cell stands in its column. Axes of a matrix are texts, also where they are numbers.
+struct Place {
+  std::optional<double> number;
+  std::string text;
+};
+
+Place place_of(const Cell& cell, const std::string& key) {
+  Place out{.number = sortable_number(cell.value), .text = cell.text.empty() ? value_text(key, cell.value) : cell.text};
+  double number = 0;
+  const auto* const end = out.text.data() + out.text.size();
+  const auto [stop, error] = std::from_chars(out.text.data(), end, number);
+  if (!out.number && error == std::errc{} && stop == end) out.number = number;
+  return out;
+}
+
+// Numbers come before texts, and rows without a value last in either direction.
+bool comes_before(const Place& a, const Place& b, bool descending) {
+  if (a.number && b.number) return descending ? *a.number > *b.number : *a.number < *b.number;
+  if (a.number || b.number) return a.number.has_value();
+  const bool has_text = a.text != kNothing;
+  const bool has_other = b.text != kNothing;
   if (has_text != has_other) return has_text;
   return descending ? a.text > b.text : a.text < b.text;
 }
@@ -87,23 +101,24 @@ std::vector<std::size_t> chosen_rows(const Table& table, const RowChoice& choice
   if (!choice.sort.empty()) {
     const auto by = parse_sort(choice.sort);
     const auto column = column_of(table, "--sort", by.name);
-    const bool descending = by.descending.value_or(higher_is_better(table.columns[column].key));
-    std::stable_sort(rows.begin(), rows.end(), [&](std::size_t a, std::size_t b) {
-      return comes_before(table.rows[a].cells[column], table.rows[b].cells[column], descending);
-    });
+    const bool descending = by.descending.value_or(best_is_highest(table.columns[column]));
+    std::vector<Place> places;
+    for (const auto& row : table.rows) places.push_back(place_of(row.cells[column], table.columns[column].key));
+    std::stable_sort(rows.begin(), rows.end(),
+                     [&](std::size_t a, std::size_t b) { return comes_before(places[a], places[b], descending); });
   }
   if (choice.best > 0 && choice.best < rows.size()) rows.resize(choice.best);
   return rows;
 }
 
-Table with_columns(const Table& table, const RowChoice& choice) {
+Table with_columns(const Table& table, const RowChoice& choice, Audience reader) {
   Table out{.key = table.key, .columns = {}, .rows = table.rows};
   for (auto& row : out.rows) row.cells.clear();
   for (const auto& name : choice.columns) {
     const auto column = column_of(table, "--columns", name);
     const auto& key = table.columns[column].key;
     out.columns.push_back(table.columns[column]);
-    out.columns.back().audience = Audience::everyone;
+    out.columns.back().audience = reader;
     for (std::size_t i = 0; i < table.rows.size(); ++i) {
       auto cell = table.rows[i].cells[column];
       if (cell.text.empty()) cell.text = value_text(key, cell.value);

@@ -22,7 +22,8 @@ std::size_t column_of(const Table& table, const std::string& option, const std::
 // The indices of the rows to show, in their order. A row without a value comes last.
 std::vector<std::size_t> chosen_rows(const Table& table, const RowChoice& choice);
 
-// The columns of `choice.columns` in that order, for everyone. Text that only programs had is made from their values.
-Table with_columns(const Table& table, const RowChoice& choice);
+// The columns of `choice.columns` in that order, for this reader. Text that only programs had is made from their
+// values.
+Table with_columns(const Table& table, const RowChoice& choice, Audience reader);
 
 }  // namespace perfbench::reports

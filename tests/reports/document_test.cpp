@@ -88,7 +88,7 @@ TEST(DocumentText, NoLineIsWiderThanTheWidthAndNothingIsLeftOut) {
 
 TEST(DocumentText, ValuesThatAllRowsShareArePrintedOnceAboveATableThatIsTooWide) {
   const auto text = text_of(wide_table(), 120);
-  EXPECT_THAT(text, testing::StartsWith("Fixed 0: value-0, Fixed 1: value-1, "));
+  EXPECT_THAT(text, testing::StartsWith("Fixed 0: value-0; Fixed 1: value-1; "));
   EXPECT_EQ(text.find("value-0"), text.rfind("value-0"));
   EXPECT_THAT(text_of(wide_table(1), 300), Not(HasSubstr("Fixed 0: "))) << "which fits";
   EXPECT_THAT(text_of(wide_table(1), 80), testing::StartsWith("Fixed 0: value-0\nFixed 1: value-1\n"))
@@ -204,12 +204,13 @@ TEST(DocumentText, CountsTheColumnsThatCharactersTake) {
 
 // Two rows with a setting that differs, one that both share, one that nobody gave, and a shared result.
 Document runs_with_settings(std::size_t rows) {
-  Table table{.key = "rows",
-              .columns = {{.title = "Remat", .key = "remat", .is_setting = true},
-                          {.title = "Precision", .key = "precision", .is_setting = true},
-                          {.title = "Scan", .key = "scan", .is_setting = true},
-                          {.title = "Verdict", .key = "verdict"}},
-              .rows = {{.cells = {"none", "FP32", "-", "SAME"}}, {.cells = {"full", "FP32", "-", "SAME"}}}};
+  Table table{
+      .key = "rows",
+      .columns = {{.title = "Remat", .key = "remat", .is_setting = true},
+                  {.title = "Precision", .key = "precision", .is_setting = true},
+                  {.title = "Scan", .key = "scan", .is_setting = true},
+                  {.title = "Verdict", .key = "verdict"}},
+      .rows = {{.cells = {"none", "2 cores, FP32", "-", "SAME"}}, {.cells = {"full", "2 cores, FP32", "-", "SAME"}}}};
   table.rows.resize(rows);
   Document out;
   out.add(std::move(table));
@@ -219,13 +220,15 @@ Document runs_with_settings(std::size_t rows) {
 TEST(DocumentTable, SettingsThatAllRowsShareStandAboveIt) {
   const auto runs = runs_with_settings(2);
   EXPECT_EQ(render_markdown(runs),
-            "Precision: FP32\n\n| Remat | Verdict |\n| ----- | ------- |\n| none  | SAME    |\n| full  | SAME    |\n");
-  EXPECT_EQ(render_text(runs, {.width = 0}), "Precision: FP32\n\nRemat  Verdict\nnone   SAME\nfull   SAME\n");
-  EXPECT_EQ(render_csv(runs), "remat,precision,scan,verdict\r\nnone,FP32,-,SAME\r\nfull,FP32,-,SAME\r\n");
+            "Precision: 2 cores, FP32\n\n| Remat | Verdict |\n| ----- | ------- |\n| none  | SAME    |\n| full  | SAME "
+            "   |\n");
+  EXPECT_EQ(render_text(runs, {.width = 0}), "Precision: 2 cores, FP32\n\nRemat  Verdict\nnone   SAME\nfull   SAME\n");
+  EXPECT_EQ(render_csv(runs),
+            "remat,precision,scan,verdict\r\nnone,\"2 cores, FP32\",-,SAME\r\nfull,\"2 cores, FP32\",-,SAME\r\n");
 }
 
 TEST(DocumentTable, OneRowSharesItsSettingsWithNoOther) {
-  EXPECT_THAT(render_markdown(runs_with_settings(1)), HasSubstr("| Remat | Precision | Scan | Verdict |"));
+  EXPECT_THAT(render_markdown(runs_with_settings(1)), HasSubstr("| Remat | Precision     | Scan | Verdict |"));
 }
 
 TEST(DocumentTable, WithoutRowsSaysSo) {

@@ -406,7 +406,7 @@ TEST_F(Report, FitsATerminalAndPrintsSharedValuesOnce) {
   add_every_kind();
   for (const std::size_t width : {80U, 120U, 200U}) {
     const auto text = render_text(report_document({build()}, TableStyle::table), {.width = width});
-    EXPECT_THAT(text, HasSubstr("Size: llama-tiny (107K), "));
+    EXPECT_THAT(text, HasSubstr("Size: llama-tiny (107K); "));
     for (std::size_t at = 0; at < text.size();) {
       const auto end = text.find('\n', at);
       EXPECT_LE(end - at, width + 8) << "two bytes of each plus-minus sign are one column";

@@ -46,13 +46,26 @@ TEST(RowChoice, SortsInTheDirectionThatIsAskedFor) {
   EXPECT_THAT(chosen_rows(table(), {.sort = "cell:desc"}), ElementsAre(3, 2, 1, 0));
 }
 
+TEST(RowChoice, SortsTextsOfProgramsAndNumbersThatAreTexts) {
+  auto lengths = table();
+  const std::vector<Value> values{std::string("16"), std::string("none"), std::string("2"), std::string("128")};
+  for (std::size_t i = 0; i < values.size(); ++i) lengths.rows[i].cells[0] = Cell("", values[i]);
+  EXPECT_THAT(chosen_rows(lengths, {.sort = "cell"}), ElementsAre(2, 0, 3, 1));
+}
+
+TEST(RowChoice, KnowsWhichWayADeclaredMetricIsBetter) {
+  auto rewards = table();
+  rewards.columns[1] = {.title = "reward", .key = "reward", .higher_is_better = true};
+  EXPECT_THAT(chosen_rows(rewards, {.sort = "reward"}), ElementsAre(0, 2, 3, 1));
+}
+
 TEST(RowChoice, KeepsTheBestRows) {
   EXPECT_THAT(chosen_rows(table(), {.sort = "step_time", .best = 2}), ElementsAre(2, 3));
   EXPECT_THAT(chosen_rows(table(), {.sort = "step_time", .best = 9}), ElementsAre(2, 3, 0, 1));
 }
 
 TEST(RowChoice, ShowsTheNamedColumnsInTheirOrderWithUnits) {
-  const auto shown = with_columns(table(), {.columns = {"peak_memory", "mfu", "cell"}});
+  const auto shown = with_columns(table(), {.columns = {"peak_memory", "mfu", "cell"}}, Audience::people);
   const auto texts = [&](std::size_t row) {
     std::vector<std::string> out;
     for (const auto& cell : shown.rows[row].cells) out.push_back(cell.text);
@@ -85,8 +98,25 @@ TEST(RowChoice, DecidesWhatEveryFormatOfAReportHas) {
   EXPECT_EQ(rows[0].size(), 3U);
 }
 
+// The field that tells two rows apart is a column, even where the row that it was told from is not shown.
+TEST(RowChoice, NamesColumnsOfAllRows) {
+  perfbench::reports::Report first{.title = "first", .baseline = {}, .rows = {}, .left_out = {}};
+  for (const double step_s : {0.5, 0.25}) {
+    ReportRow row;
+    row.varied["optimizer.beta2"] = step_s > 0.3 ? "0.95" : "0.9";
+    row.step_time_s = step_s;
+    first.rows.push_back(row);
+  }
+  auto second = first;
+  second.rows.resize(1);
+  second.rows[0].declared["reward"] = {.value = 7};
+  const RowChoice choice{.columns = {"optimizer.beta2", "reward"}, .sort = "step_time", .best = 1};
+  EXPECT_EQ(render_csv(report_document({first, second}, TableStyle::table, choice)),
+            "optimizer.beta2,reward\r\n0.9,\r\n0.95,7\r\n");
+}
+
 TEST(RowChoice, NamesTheClosestColumnForAMistake) {
-  EXPECT_THAT([] { with_columns(table(), {.columns = {"mfuu"}}); },
+  EXPECT_THAT([] { with_columns(table(), {.columns = {"mfuu"}}, Audience::people); },
               ThrowsMessage<harness::InputError>(
                   testing::AllOf(HasSubstr("--columns 'mfuu'"), HasSubstr("cell, step_time_s"))));
   EXPECT_THAT([] { chosen_rows(table(), {.sort = "step_tiem_s"}); },

@@ -37,7 +37,7 @@ std::string shared_text(const Table& table) {
   std::string out;
   for (const auto i : shared_settings(table)) {
     const auto& text = table.rows.front().cells[i].text;
-    if (text != kNothing) out += (out.empty() ? "" : ", ") + table.columns[i].title + ": " + text;
+    if (text != kNothing) out += (out.empty() ? "" : "; ") + table.columns[i].title + ": " + text;
   }
   return out;
 }

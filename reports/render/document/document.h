@@ -54,7 +54,8 @@ struct Column {
   std::string key;    // for programs: including its unit, unique in its table
   Align align = Align::left;
   Audience audience = Audience::everyone;
-  bool is_setting = false;  // describes what was run, so that people read a value that all rows share only once
+  bool higher_is_better = false;  // for sorting, of a metric that the catalog does not have
+  bool is_setting = false;        // describes what was run, so that people read a value that all rows share only once
 };
 
 // monostate if the value is unknown.
@@ -140,7 +141,7 @@ std::vector<std::size_t> columns_for(const Table& table, Audience reader);
 
 // The settings that people read above a table of several rows, because all rows share their values.
 std::vector<std::size_t> shared_settings(const Table& table);
-// "Precision: FP32, Sequence Length: 128"; without those that no row has. Empty if there are none.
+// "Precision: FP32; Sequence Length: 128", without those that no row has. Empty if there are none.
 std::string shared_text(const Table& table);
 // The columns that people read in the table itself.
 std::vector<std::size_t> columns_of_rows(const Table& table);

@@ -122,7 +122,7 @@ std::string say_shared(TextColumns& columns) {
       continue;
     }
     const auto& value = column.cells.front().text;
-    shared += (shared.empty() ? "" : ", ") + (column.title.empty() ? "see " : column.title + ": ") +
+    shared += (shared.empty() ? "" : "; ") + (column.title.empty() ? "see " : column.title + ": ") +
               (value.empty() ? kNothing : value);
   }
   if (shared.empty() || different.empty()) return {};
@@ -218,7 +218,7 @@ std::string text_table(const Table& table, const TextLayout& layout) {
   auto shared = line_text(shared_text(table));
   if (!fits) {
     const auto others = say_shared(columns);
-    shared += (shared.empty() || others.empty() ? "" : ", ") + others;
+    shared += (shared.empty() || others.empty() ? "" : "; ") + others;
   }
   if (!shared.empty()) out += paragraph(shared, layout.width) + "\n";
   if (const auto widths = widths_within(columns, layout.width)) {

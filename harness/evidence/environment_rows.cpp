@@ -112,7 +112,7 @@ bool is_build_fact(std::string_view fact) {
 }
 
 bool is_library_fact(std::string_view fact) {
-  return fact.starts_with("libraries.") || fact == "mpi";
+  return fact.starts_with(kLibraryFacts) || fact == "mpi";
 }
 
 EnvironmentRows environment_rows(const spec::EnvironmentRecord& environment) {

@@ -44,6 +44,9 @@ struct EnvironmentRows {
 // A fact that changes with a new build or another layout of the run, and not with the machine: "git_commit",
 // "libraries.oneDNN".
 bool is_build_fact(std::string_view fact);
+// The beginning of facts about libraries, and of ProgramSpec::facts in the environment of a training program.
+inline constexpr std::string_view kLibraryFacts = "libraries.";
+
 // A build fact that gives the version of a library with which an engine ran, "libraries.oneDNN" or "mpi".
 bool is_library_fact(std::string_view fact);
 

@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <map>
+#include <mutex>
 #include <optional>
 #include <sstream>
+#include <tuple>
 
 #include "harness/execute/launcher.h"
 #include "harness/execute/process.h"
@@ -23,14 +27,19 @@ constexpr std::array<std::string_view, 14> kFrameworks{
     "accelerate", "axlearn", "deepspeed",  "flash-attn", "flax",       "jax",          "lightning",
     "maxtext",    "numpy",   "tensorflow", "torch",      "torchtitan", "transformers", "triton"};
 
-// Prints "python VERSION", then "NAME VERSION" for each installed package, in the order of their names.
+// Prints a line "NAME<tab>VERSION" for Python and for each package, in the order of the names. If a package is
+// installed twice, the one that Python finds first counts. The first entry of sys.path is the working directory, whose
+// files may have the names of modules that this imports.
 constexpr const char* kListPackages =
+    "import sys\n"
+    "sys.path[:] = sys.path[1:]\n"
     "import importlib.metadata, platform\n"
-    "print('python', platform.python_version())\n"
-    "found = {(str(d.metadata['Name']).lower().replace('_', '-'), d.version) for d in "
-    "importlib.metadata.distributions()}\n"
-    "for name, version in sorted(found):\n"
-    "    print(name, version)\n";
+    "found = {'python': platform.python_version()}\n"
+    "for package in importlib.metadata.distributions():\n"
+    "    name = str(package.metadata['Name']).lower().replace('_', '-')\n"
+    "    found.setdefault(name, package.version or '')\n"
+    "for name in sorted(found):\n"
+    "    print(name, found[name], sep='\\t')\n";
 
 // The output of a command; nullopt if it fails.
 std::optional<std::string> output_of(const ProcessRequest& request) {
@@ -60,7 +69,7 @@ void add_repository(const fs::path& folder, std::map<std::string, std::string>& 
   facts[spec::kCommitFact] = *commit;
   const auto changes = git(folder, {"diff", "HEAD"});
   if (!changes) {
-    facts[spec::kChangesFact] = spec::kUnknownChanges;
+    facts[spec::kChangesFact] = spec::kUnknownFact;
   } else if (!changes->empty()) {
     facts[spec::kChangesFact] = short_digest(*changes);
   }
@@ -113,17 +122,37 @@ std::optional<fs::path> interpreter(const spec::ProgramSpec& program) {
   return is_python(*file) ? file : interpreter_of_script(*file);
 }
 
+// Lists that were made a moment ago, by interpreter, folder and environment: a sweep starts many runs of one program.
+struct PackageList {
+  std::optional<std::string> text;  // nullopt: it could not be made
+  std::chrono::steady_clock::time_point made;
+};
+
+std::optional<std::string> list_packages(const fs::path& python, const spec::ProgramSpec& program) {
+  constexpr std::chrono::minutes kFresh{1};
+  using Key = std::tuple<fs::path, std::string, std::map<std::string, std::string>>;
+  static std::map<Key, PackageList> known;
+  static std::mutex guard;
+  const Key key{python, program.workdir, program.env};
+  const std::lock_guard lock(guard);
+  const auto now = std::chrono::steady_clock::now();
+  const auto found = known.find(key);
+  if (found != known.end() && now - found->second.made < kFresh) return found->second.text;
+  auto text = output_of(
+      {.command = {python.string(), "-c", kListPackages}, .working_dir = program.workdir, .environment = program.env});
+  return known.insert_or_assign(key, PackageList{std::move(text), now}).first->second.text;
+}
+
 void add_packages(spec::ProgramSpec& program) {
   const auto python = interpreter(program);
   if (!python) return;
-  const auto list = output_of(
-      {.command = {python->string(), "-c", kListPackages}, .working_dir = program.workdir, .environment = program.env});
-  if (!list) return;
-  program.facts[spec::kPackagesFact] = short_digest(*list);
-  std::istringstream lines(*list);
-  for (std::string name, version; lines >> name >> version;) {
+  const auto list = list_packages(*python, program);
+  program.facts[spec::kPackagesFact] = list ? short_digest(*list) : spec::kUnknownFact;
+  std::istringstream lines(list.value_or(""));
+  for (std::string line; std::getline(lines, line);) {
+    const auto name = line.substr(0, line.find('\t'));
     const bool is_framework = std::find(kFrameworks.begin(), kFrameworks.end(), name) != kFrameworks.end();
-    if (is_framework || name == "python") program.facts[name] = version;
+    if (is_framework || name == "python") program.facts[name] = line.substr(std::min(line.size(), name.size() + 1));
   }
 }
 

@@ -25,8 +25,7 @@ struct ProgramPlace {
 spec::ProgramSpec program_to_start(const spec::RunSpec& run, const ProgramPlace& place,
                                    const std::filesystem::path& attempt_dir);
 
-// SHA-256 over the facts that identify the program: the commit of its repository with uncommitted changes, and the
-// files that its command names. It takes the place of an engine's digest.
+// SHA-256 over the facts that identify the program (program_facts.h). It takes the place of an engine's digest.
 std::string program_digest(const spec::ProgramSpec& program);
 // The digest of the program that the cell would start here now.
 std::string program_digest(const Cell& cell);

@@ -206,6 +206,10 @@ std::vector<std::string> program_names(const fs::path& data_dir) {
 void run_with_program(Expansion& matrix, const ProgramChoice& choice, const fs::path& data_dir) {
   const auto path = file_of(choice.program, data_dir);
   const auto document = YamlDocument::load(path, "program");
+  std::error_code none;
+  if (!choice.repo.empty() && !fs::is_directory(choice.repo, none)) {
+    throw InputError("[program] --program-repo " + choice.repo.string() + ": there is no such folder");
+  }
   const auto given = choice.repo.empty() ? std::string() : fs::canonical(choice.repo).string();
   const auto file = read_program_file(document, {.given = given, .fallback = fs::current_path().string()});
   ProgramCells program(file, path.filename().string(), data_dir);

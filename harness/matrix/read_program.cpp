@@ -137,6 +137,9 @@ class ProgramReading {
       fail(child(at("ranks"), "count"), "only ranks that mpirun or srun launches are counted: add 'launched_by'");
     }
     if (!starts_itself && ranks.count.empty()) ranks.count = "{devices}";
+    if (!starts_itself && out_.spec.turns) {
+      fail(at("turns"), "ranks that mpirun or srun launches cannot take turns: leave out 'turns' or 'ranks'");
+    }
   }
 
   void find_templates() {

@@ -35,8 +35,7 @@ class LineFeed {
 };
 
 // The rank in the prefix that a launcher put before a line: srun ("3: "), torchrun ("[default3]:", "[rank3]:"), mpirun
-// ("[1,3]<stdout>:", "[job@1,3]<stdout>:"). 0 if
-// there is no prefix.
+// ("[1,3]<stdout>:", "[job@1,3]<stdout>:"). 0 if there is no prefix.
 std::int64_t rank_of_prefix(std::string_view prefix);
 
 }  // namespace perfbench::readers

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <tuple>
 
+#include "harness/evidence/environment_rows.h"
 #include "workloads/spec/program_spec.h"
 
 namespace perfbench::harness {
@@ -12,7 +13,6 @@ namespace {
 constexpr std::size_t kShownDigits = 8;
 constexpr std::size_t kFewestDigits = 6;
 constexpr std::size_t kListed = 8;
-constexpr const char* kProgramFacts = "libraries.";  // where environments keep the facts of a program
 
 // Facts come from a run directory or from a file of another machine: text that is not a commit is not shown as one.
 bool is_commit(const std::string& text) {
@@ -27,7 +27,7 @@ bool is_program(const Subject& subject) {
     const auto at = subject.told->lower_bound(prefix);
     return at != subject.told->end() && at->first.starts_with(prefix);
   };
-  return has(std::string(kProgramFacts) + spec::kFileFacts) || has(std::string(kProgramFacts) + spec::kPackagesFact);
+  return has(std::string(kLibraryFacts) + spec::kFileFacts) || has(std::string(kLibraryFacts) + spec::kPackagesFact);
 }
 
 std::string digest_text(const Subject& subject) {
@@ -43,7 +43,7 @@ std::string commit_text(const Subject& subject) {
 // The name in the file of a training program (workloads/programs), which the run's facts repeat.
 std::string program_name(const Subject& subject) {
   if (!subject.told) return {};
-  const auto found = subject.told->find(std::string(kProgramFacts) + spec::kProgramFact);
+  const auto found = subject.told->find(std::string(kLibraryFacts) + spec::kProgramFact);
   return found == subject.told->end() ? std::string() : found->second;
 }
 

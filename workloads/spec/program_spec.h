@@ -26,7 +26,7 @@ inline constexpr const char* kTurnsVariable = "PERFBENCH_TURNS";
 // Names of facts about a program. A fact with another name is the version of what it names, such as torch.
 inline constexpr const char* kCommitFact = "repo.commit";
 inline constexpr const char* kChangesFact = "repo.changes";  // digest of uncommitted changes; absent: there are none
-inline constexpr const char* kUnknownChanges = "unknown";    // git could not say
+inline constexpr const char* kUnknownFact = "unknown";       // changes or packages that could not be found out
 inline constexpr const char* kFileFacts = "file.";           // + the name of a file that the command names: its digest
 inline constexpr const char* kPackagesFact = "packages";     // digest of the Python packages with their versions
 inline constexpr const char* kProgramFact = "program";       // the name in the program file (workloads/programs)

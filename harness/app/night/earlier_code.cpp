@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "harness/evidence/environment_rows.h"
 #include "harness/evidence/run_directory.h"
 #include "harness/system/input_error.h"
 
@@ -12,8 +13,6 @@ namespace fs = std::filesystem;
 namespace {
 
 using Facts = std::map<std::string, std::string>;
-
-constexpr std::string_view kPrefix = "libraries.";  // where environments keep the facts of a program
 
 EarlierCode without_pairs(Confirmation confirmation, std::string why) {
   return {.side = {}, .no_pair = {confirmation, std::move(why)}};
@@ -33,8 +32,8 @@ Facts version_of(const Facts& facts) {
   Facts out;
   bool has_source = false;
   for (const auto& [name, value] : facts) {
-    if (!name.starts_with(kPrefix)) continue;
-    const auto fact = name.substr(kPrefix.size());
+    if (!name.starts_with(kLibraryFacts)) continue;
+    const auto fact = name.substr(kLibraryFacts.size());
     has_source = has_source || fact == spec::kCommitFact || fact.starts_with(spec::kFileFacts);
     out.emplace(fact, value);
   }
@@ -57,9 +56,12 @@ std::string changed_beside_commit(const Facts& earlier, const Facts& now) {
     const auto before = earlier.find(name);
     const auto after = now.find(name);
     if (before != earlier.end() && after != now.end() && before->second == after->second) continue;
-    const bool is_digest = name == spec::kPackagesFact || name.starts_with(spec::kFileFacts);
-    if (is_digest || before == earlier.end() || after == now.end()) {
-      add(name.starts_with(spec::kFileFacts) ? name.substr(std::string_view(spec::kFileFacts).size()) : name);
+    const bool is_file = name.starts_with(spec::kFileFacts);
+    const auto shown = is_file ? name.substr(std::string_view(spec::kFileFacts).size()) : name;
+    if (before == earlier.end() || after == now.end()) {
+      add(shown + " (not always recorded)");
+    } else if (is_file || name == spec::kPackagesFact) {
+      add(shown);
     } else {
       add(name + " " + before->second + " to " + after->second);
     }
@@ -115,8 +117,8 @@ EarlierCode EarlierCodes::revision(const std::string& cell, const NightId& then,
                          "the files that the command names did not change since " + name +
                              ", but only a repository tells whether others did: add 'repo: {path: FOLDER}'");
   }
-  const auto changes = earlier.find(spec::kChangesFact);
-  const bool is_known = changes == earlier.end() || changes->second != spec::kUnknownChanges;
+  const bool is_known =
+      std::none_of(earlier.begin(), earlier.end(), [](const auto& fact) { return fact.second == spec::kUnknownFact; });
   if (earlier == now && is_known) {
     return without_pairs(
         Confirmation::refuted,

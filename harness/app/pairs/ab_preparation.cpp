@@ -51,12 +51,15 @@ void check_programs(const AbSide& side, const AbOptions& options) {
 }
 
 void check_launcher(const std::vector<AbCell>& cells) {
-  const bool all_have_ranks = std::all_of(cells.begin(), cells.end(), [](const AbCell& cell) {
-    return std::min(cell.a.run.mesh.devices(), cell.b.run.mesh.devices()) > 1;
+  const auto needs_mpirun = [](const spec::RunSpec& run) {
+    return run.program ? run.program->spec.ranks.launched_by == spec::LaunchedBy::mpirun : run.mesh.devices() > 1;
+  };
+  const bool all_need_it = std::all_of(cells.begin(), cells.end(), [&](const AbCell& cell) {
+    return needs_mpirun(cell.a.run) || needs_mpirun(cell.b.run);
   });
-  if (!all_have_ranks || find_mpirun()) return;
+  if (!all_need_it || find_mpirun()) return;
   throw InputError(
-      "[compare] every cell has several ranks and needs mpirun, which is not in PATH: install Open MPI (Debian: "
+      "[compare] every cell needs mpirun for its ranks, which is not in PATH: install Open MPI (Debian: "
       "openmpi-bin), or set PERFBENCH_MPIRUN");
 }
 

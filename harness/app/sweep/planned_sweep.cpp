@@ -34,7 +34,10 @@ std::string MatrixOptions::only_words() const {
 
 SweepWords MatrixOptions::words() const {
   SweepWords out{.only = overrides.only, .set = overrides.set};
-  if (!program.program.empty()) out.program = {program.program};
+  // A file is found again from any folder.
+  const bool is_file = program.program.find('/') != std::string::npos || std::filesystem::exists(program.program);
+  if (is_file) out.program = {std::filesystem::weakly_canonical(program.program).string()};
+  if (!is_file && !program.program.empty()) out.program = {program.program};
   if (!program.repo.empty()) out.program_repo = {std::filesystem::weakly_canonical(program.repo).string()};
   return out;
 }

@@ -111,14 +111,15 @@ ResumedSweep resumed_sweep(Connection& db, const SweepRequest& request, const st
   if (!out.obstacle.empty()) return out;
   const auto begun = sweep_settings(db, *sweep_id);
   if (out.repeats == 0) out.repeats = begun.repeats;
+  const auto now = begun.engines.empty() ? std::set<std::string>() : digests_now(execution, cells);
   if (begun.engines.empty()) {
     out.note = "note: the sweep " + *sweep_id + " does not record which engine began it; this one continues it";
-  } else if (!all_within(begun.engines, digests_now(execution, cells))) {
+  } else if (!all_within(begun.engines, now)) {
     out.obstacle = fmt::format(
         "[sweep] --resume: another {} began the sweep {} (SHA-256 {}; today {}), and one table must not mix the two: "
         "continue with that one, or begin a new sweep without --resume",
         cells.front().run.program ? "version of the program" : "engine", *sweep_id, fmt::join(begun.engines, ", "),
-        fmt::join(digests_now(execution, cells), ", "));
+        fmt::join(now, ", "));
   }
   return out;
 }

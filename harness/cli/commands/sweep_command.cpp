@@ -49,7 +49,7 @@ void add_sweep(CLI::App& app, CommandContext& context) {
   add_path(*command, "--runs", args->request.runs, PathIs::folder,
            "folder of the run directories; default: beside the database");
   command->add_flag("--resume", args->request.resume,
-                    "finish the newest sweep of this matrix, with its engine, --only, --set and --repeats");
+                    "finish the newest sweep of this matrix, with its engine, program, --only, --set and --repeats");
   add_execution_options(*command, args->request.execution);
   add_number(*command, "--repeats", args->request.repeats, Bounds<std::int64_t>{1, kMostRepeats},
              "attempts of every cell, instead of the matrix's");
@@ -65,8 +65,8 @@ void add_sweep(CLI::App& app, CommandContext& context) {
       "  perfbench sweep matrices/llama.yaml --db llama.db --only model=llama-tiny --set steps=20\n"
       "  perfbench sweep matrices/llama.yaml --db llama.db --resume\n"
       "  perfbench sweep matrices/maxtext.yaml --program maxtext\n"
-      "--resume restores --only, --set, --device and --repeats of the sweep; others than those are refused. Repeat\n"
-      "--program.\n"
+      "--resume restores --only, --set, --device, --repeats, --program and --program-repo of the sweep; others than\n"
+      "those are refused.\n"
       "A cell whose loss became NaN or infinite is recorded as diverged, with the first such step, and has no speed.\n"
       "Exit codes: 0 every cell is ok, or known not to run; 3 wrong input, or a row of the database cannot be read;\n"
       "4 a cell failed (crashed, diverged, timed out, out of memory, quarantined), an attempt is not in the database,\n"

@@ -131,6 +131,15 @@ TEST_F(ProgramCommand, OtherPackagesAreAnotherSubject) {
   EXPECT_EQ(rows().size(), 2U);
 }
 
+// A Python that answers nothing still runs the program.
+TEST_F(ProgramCommand, PackagesThatCannotBeListedAreUnknown) {
+  std::ofstream(dir_ / "python3") << "#!/bin/sh\n[ \"$1\" = -c ] && [ \"$2\" != pass ] && exit 1\nexit 0\n";
+  fs::permissions(dir_ / "python3", fs::perms::owner_all);
+  const auto end = perfbench({"run", "--repeats", "1", "--", (dir_ / "python3").string(), "-c", "pass"});
+  EXPECT_EQ(end.exit_code, 0) << end.error_output << end.output;
+  EXPECT_THAT(perfbench({"show", "latest"}).output, testing::ContainsRegex("packages *[|]? *unknown"));
+}
+
 TEST_F(ProgramCommand, MatrixOfAProgramIsSweptResumedAndExported) {
   std::ofstream(dir_ / "m.yaml") << "name: toy\nprogram:\n  command: [python3, " + kTrainer +
                                         ", --made-up, --dialect, nanogpt, --steps, '{steps}', --step-time, '{time}']\n"
@@ -195,13 +204,17 @@ TEST_F(ProgramCommand, AResumedSweepRemembersItsProgram) {
       << "name: m\ndefaults: {model: gpt-mini, steps: 20, global_batch: 1}\naxes: {seq_len: [8, 16]}\n";
   const auto begun = perfbench({"sweep", "m.yaml", "--program", "./toy.yaml", "--program-repo", "repo"});
   EXPECT_EQ(begun.exit_code, 0) << begun.error_output << begun.output;
-  const auto resumed = perfbench({"sweep", "m.yaml", "--resume"});
-  EXPECT_EQ(resumed.exit_code, 0);
-  EXPECT_THAT(resumed.error_output, HasSubstr("--program ./toy.yaml"));
+  fs::create_directories(dir_ / "other");
+  fs::current_path(dir_ / "other");  // where neither ./toy.yaml nor repo is
+  const auto resumed = run_process(
+      {.command = {PERFBENCH_BINARY_DIR "/bin/perfbench", "sweep", "../m.yaml", "--resume", "--db", "../p.db"}});
+  fs::current_path(dir_);
+  EXPECT_EQ(resumed.exit_code, 0) << resumed.error_output;
+  EXPECT_THAT(resumed.error_output, HasSubstr("--program " + (dir_ / "toy.yaml").string()));
   EXPECT_THAT(resumed.error_output, HasSubstr("2 of 2 cells are already done"));
   const auto other = perfbench({"sweep", "m.yaml", "--resume", "--program", "nanogpt"});
   EXPECT_EQ(other.exit_code, 3);
-  EXPECT_THAT(other.error_output, HasSubstr("began with --program ./toy.yaml, but the request has --program nanogpt"));
+  EXPECT_THAT(other.error_output, HasSubstr("toy.yaml, but the request has --program nanogpt"));
 }
 
 TEST_F(ProgramCommand, TwoCommandsAreComparedInPairs) {

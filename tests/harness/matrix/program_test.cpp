@@ -124,6 +124,7 @@ TEST(ProgramMatrix, NamesEachMistakeAtItsPlace) {
       {"{command: [a, '{model}']}", "m.yaml:2:24 {model} has no value"},
       {"{command: [a, '{devices}']}", "m.yaml:2:24 {devices} has no value"},
       {"{command: [a], ranks: {launched_by: mpirun}}", "{devices} has no value: set an axis of the mesh"},
+      {"{command: [a], turns: true, ranks: {launched_by: srun, count: 2}}", "m.yaml:2:25 ranks that mpirun"},
       {"{command: [a], ranks: {count: [2]}}", "m.yaml:2:33 "},
       {"{command: [a], ranks: {count: 2}}", "m.yaml:2:33 only ranks that mpirun or srun launches are counted"},
       {"{command: [a], ranks: {launched_by: pmrun}}", "m.yaml:2:33 'launched_by' is 'pmrun'"},

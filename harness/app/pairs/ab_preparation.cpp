@@ -14,6 +14,7 @@
 #include "harness/system/command_words.h"
 #include "harness/system/input_error.h"
 #include "reports/render/format/print.h"
+#include "workloads/spec/run_program.h"
 
 namespace perfbench::harness {
 namespace fs = std::filesystem;

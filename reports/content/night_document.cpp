@@ -72,20 +72,20 @@ Table findings_table(const std::vector<NightFinding>& findings) {
   return table;
 }
 
-Tone tone_of(CellState state) {
+harness::Verdict verdict_of(CellState state) {
   switch (state) {
     case CellState::regressed:
-      return Tone::bad;
+      return harness::Verdict::regressed;
     case CellState::improved:
-      return Tone::good;
+      return harness::Verdict::improved;
     case CellState::same:
-      return Tone::plain;
+      return harness::Verdict::same;
     case CellState::inconclusive:
     case CellState::not_measured:
     case CellState::not_tested:
       break;
   }
-  return Tone::doubtful;
+  return harness::Verdict::inconclusive;
 }
 
 Cell seconds(const std::optional<double>& value) {
@@ -109,26 +109,10 @@ Table cells_table(const std::vector<harness::NightCell>& cells) {
                                     seconds(cell.last_s),
                                     seconds(cell.tonight_s),
                                     {ratio ? format_percent_change(*ratio) : kNothing, value_of(ratio)},
-                                    {state, state, tone_of(cell.state)},
+                                    {state, state, tone_of(verdict_of(cell.state))},
                                     cell.why}});
   }
   return table;
-}
-
-harness::Verdict verdict_of(CellState state) {
-  switch (state) {
-    case CellState::regressed:
-      return harness::Verdict::regressed;
-    case CellState::improved:
-      return harness::Verdict::improved;
-    case CellState::same:
-      return harness::Verdict::same;
-    case CellState::inconclusive:
-    case CellState::not_measured:
-    case CellState::not_tested:
-      break;
-  }
-  return harness::Verdict::inconclusive;
 }
 
 // Every cell with its state, and what the pairs or the facts of the night show.

@@ -395,15 +395,14 @@ void keep_chosen(Report& report, Table& whole, const RowChoice& choice) {
     const bool is_left_out = std::find(rows.begin(), rows.end(), i) == rows.end();
     if (report.rows[i].is_published && is_left_out) rows.push_back(i);
   }
-  Report kept = report;
-  Table table{.key = whole.key, .columns = whole.columns, .rows = {}};
-  kept.rows.clear();
+  std::vector<ReportRow> kept;
+  std::vector<Row> kept_whole;
   for (const auto i : rows) {
-    kept.rows.push_back(report.rows[i]);
-    table.rows.push_back(whole.rows[i]);
+    kept.push_back(std::move(report.rows[i]));
+    kept_whole.push_back(std::move(whole.rows[i]));
   }
-  report = std::move(kept);
-  whole = std::move(table);
+  report.rows = std::move(kept);
+  whole.rows = std::move(kept_whole);
 }
 
 std::string report_json(const Report& report, const Table& rows) {
@@ -420,11 +419,12 @@ std::string report_json(const Report& report, const Table& rows) {
 Document report_document(std::vector<Report> reports, TableStyle style, const RowChoice& choice) {
   Document out;
   const bool has_columns = !choice.columns.empty();
-  auto wholes = whole_tables(reports);
+  const bool has_choice = has_columns || !choice.sort.empty() || choice.best > 0;
+  auto wholes = has_choice ? whole_tables(reports) : std::vector<Table>();
   Table named{.key = "rows", .columns = {}, .rows = {}};
   for (std::size_t i = 0; i < reports.size(); ++i) {
     auto& report = reports[i];
-    keep_chosen(report, wholes[i], choice);
+    if (has_choice) keep_chosen(report, wholes[i], choice);
     out.add(Heading{.level = 2, .text = report.title});
     if (has_columns) {
       auto table = with_columns(wholes[i], choice, Audience::people);

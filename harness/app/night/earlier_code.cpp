@@ -46,7 +46,7 @@ std::string clean_commit(const Facts& version) {
   return commit == version.end() || version.contains(spec::kChangesFact) ? std::string() : commit->second;
 }
 
-// "torch 2.4.0 to 2.5.1, packages": what differs between two versions of one commit. Digests are not shown.
+// Names the facts that differ between two versions of one commit: "torch 2.4.0 to 2.5.1, packages". Omits digests.
 std::string changed_beside_commit(const Facts& earlier, const Facts& now) {
   std::string out;
   const auto add = [&out](const std::string& text) { out += (out.empty() ? "" : ", ") + text; };

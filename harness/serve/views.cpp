@@ -25,7 +25,7 @@ namespace {
 
 using reports::Document;
 
-constexpr std::size_t kNewest = 20;   // for an overview
+constexpr std::size_t kNewest = 8;    // for an overview
 constexpr std::size_t kListed = 500;  // for a list, unless ?limit= says otherwise
 constexpr std::size_t kMost = 10'000;
 constexpr std::size_t kLookedAt = 20'000;  // for a filtered list, unless ?look=all
@@ -75,12 +75,13 @@ Document overview(const Asked& asked) {
   const auto alerts = load_alerts(asked.db, AlertScope::live);
   const auto open =
       std::count_if(alerts.begin(), alerts.end(), [](const Alert& alert) { return alert.state() == AlertState::open; });
-  out.add(reports::Paragraph{.text = alerts.empty() ? "No alert is live."
-                                                    : std::to_string(alerts.size()) + " alerts are live, of which " +
-                                                          std::to_string(open) + " nobody has acknowledged.",
-                             .tone = alerts.empty() ? reports::Tone::good
-                                     : open > 0     ? reports::Tone::bad
-                                                    : reports::Tone::doubtful});
+  out.add(reports::Headline{.text = alerts.empty() ? "No alert is live."
+                                                   : std::to_string(alerts.size()) + " live alert" +
+                                                         (alerts.size() == 1 ? "" : "s") + ", " + std::to_string(open) +
+                                                         " not acknowledged.",
+                            .tone = alerts.empty() ? reports::Tone::good
+                                    : open > 0     ? reports::Tone::bad
+                                                   : reports::Tone::doubtful});
   if (!alerts.empty()) append(out, reports::alerts_view(alerts));
   if (!has_any_attempt(asked.db)) {
     out.add(reports::Note{"The database has no run yet; a sweep that writes to it will appear here."});

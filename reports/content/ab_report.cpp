@@ -25,58 +25,15 @@ constexpr double kPercent = 100;
 constexpr std::size_t kCellsDrawn = 12;
 constexpr std::size_t kSharesDrawn = 12;
 
-Colour colour_of(Verdict verdict) {
-  switch (tone_of(verdict)) {
-    case Tone::good:
-      return Colour::good;
-    case Tone::bad:
-      return Colour::bad;
-    case Tone::doubtful:
-      return Colour::doubtful;
-    case Tone::plain:
-      break;
-  }
-  return Colour::plain;
-}
-
-// The metric comes first, because the end of a long name is cut off.
-std::string category(const std::vector<CellVerdict>& cells, const CellVerdict& cell, const std::string& metric) {
-  return cells.size() == 1 ? metric : metric + ", " + cell.label;
-}
-
-// Estimates with their intervals, and the margins below which a difference does not matter.
-Chart decisions_chart(const std::vector<CellVerdict>& cells) {
-  Chart out{.key = "decisions",
-            .title = "B against A, with 95 % intervals",
-            .x = {.title = cells.size() == 1 ? "metric" : "metric and cell"},
-            .y = {.title = "%", .from_zero = true},
-            .series = {}};
-  std::map<Verdict, ChartSeries> by_verdict;
-  ChartSeries margins{
-      .name = "differences that would matter", .marks = Marks::points, .points = {}, .colour = Colour::limit};
+std::vector<Judged> judged_pairs(const std::vector<CellVerdict>& cells) {
+  std::vector<Judged> out;
   for (const auto& cell : cells) {
+    if (cell.whole) out.push_back(judged(cell.label, "the run", *cell.whole));
     for (const auto& metric : cell.metrics) {
-      const auto& decision = metric.decided.decision;
-      if (!decision.ratio) continue;
-      const auto x = static_cast<double>(out.x.categories.size());
-      out.x.categories.push_back(category(cells, cell, metric.rule.metric));
-      ChartPoint point{.x = x, .y = (*decision.ratio - 1) * kPercent};
-      if (decision.ratio_95) {
-        point.low = (decision.ratio_95->low - 1) * kPercent;
-        point.high = (decision.ratio_95->high - 1) * kPercent;
-      }
-      auto& series = by_verdict[decision.verdict];
-      series.name = spec::enum_name(decision.verdict);
-      series.marks = Marks::points;
-      series.colour = colour_of(decision.verdict);
-      series.points.push_back(std::move(point));
-      for (const double sign : {-1.0, 1.0}) {
-        margins.points.push_back({.x = x, .y = sign * metric.rule.margin_fraction * kPercent});
-      }
+      out.push_back(judged(cell.label, metric.rule.metric, metric.decided.decision));
+      out.back().margin_fraction = metric.rule.margin_fraction;
     }
   }
-  for (auto& [verdict, series] : by_verdict) out.series.push_back(std::move(series));
-  if (!out.series.empty()) out.series.push_back(std::move(margins));
   return out;
 }
 
@@ -92,7 +49,7 @@ Chart pairs_chart(const CellVerdict& cell) {
   Chart out{.key = "pairs_" + cell.label,
             .title = "Step time of B against A, pair by pair: " + cell.label,
             .x = {.title = "pair"},
-            .y = {.title = "%", .from_zero = true},
+            .y = {.title = "change (%)", .from_zero = true},
             .series = {}};
   ChartSeries kept{.name = "kept", .marks = Marks::points, .points = {}, .colour = Colour::plain};
   ChartSeries discarded{.name = "discarded", .marks = Marks::points, .points = {}, .colour = Colour::doubtful};
@@ -125,7 +82,8 @@ Chart pairs_chart(const CellVerdict& cell) {
 
 std::vector<Chart> ab_charts(const std::vector<CellVerdict>& cells) {
   std::vector<Chart> out;
-  if (auto all = decisions_chart(cells); !all.series.empty()) out.push_back(std::move(all));
+  auto all = decisions_chart(judged_pairs(cells), "B compared with A, with 95 % intervals");
+  if (!all.series.empty()) out.push_back(std::move(all));
   std::vector<const CellVerdict*> order;
   for (const auto& cell : cells) order.push_back(&cell);
   std::stable_partition(order.begin(), order.end(), [](const CellVerdict* cell) {
@@ -391,17 +349,6 @@ std::string ab_json(const harness::AbReport& report) {
   return json_text(out, 2);
 }
 
-std::vector<Judged> judged_pairs(const std::vector<CellVerdict>& cells) {
-  std::vector<Judged> out;
-  for (const auto& cell : cells) {
-    if (cell.whole) out.push_back(judged(cell.label, "the run", *cell.whole));
-    for (const auto& metric : cell.metrics) {
-      out.push_back(judged(cell.label, metric.rule.metric, metric.decided.decision));
-    }
-  }
-  return out;
-}
-
 }  // namespace
 
 std::string gate_outcome(const harness::AbReport& report) {
@@ -414,10 +361,16 @@ Document ab_document(const harness::AbReport& report) {
   Document out;
   const auto verdict = harness::overall(harness::verdicts_of(report.cells));
   out.add(Heading{.text = "Comparison of " + comparison.matrix + " in pairs"});
-  if (report.finished) out.add(headline(verdict, judged_pairs(report.cells)));
+  if (report.finished) {
+    const auto judged = judged_pairs(report.cells);
+    out.add(headline(verdict, judged));
+    out.add(verdict_cards(judged));
+  }
   out.add(List{{"A: " + side_text(comparison.a), "B: " + side_text(comparison.b),
                 fmt::format("matrix {}, comparison {}, seed {}", comparison.matrix, comparison.comparison_id,
                             comparison.seed)}});
+  auto charts = ab_charts(report.cells);
+  if (!charts.empty()) out.add(std::move(charts.front()));
   Table table{.key = "cells", .columns = ab_columns(), .rows = {}};
   std::vector<std::string> words;
   for (const auto& cell : report.cells) {
@@ -429,7 +382,7 @@ Document ab_document(const harness::AbReport& report) {
     out.add(std::move(table));
     out.add(Note{"A is the median of its runs. B is A times the paired estimate, on which the verdict is based."});
   }
-  for (auto& chart : ab_charts(report.cells)) out.add(std::move(chart));
+  for (std::size_t i = 1; i < charts.size(); ++i) out.add(std::move(charts[i]));
   add_list(out, std::move(words));
   add_discarded(out, report.cells);
   add_pairing(out, report.cells);

@@ -292,7 +292,7 @@ Document alert_document(const Alert& alert) {
   Document out;
   out.add(Heading{.level = kLevel,
                   .text = fmt::format("{} {}: {}", alert.alert_id, spec::enum_name(alert.state()), subject_text(f))});
-  out.add(Paragraph{.text = f.detail});
+  out.add(Headline{.text = f.detail, .tone = alert_tone(alert)});
   out.add(facts_of(alert));
   List events;
   for (const auto& event : alert.events) {

@@ -1,5 +1,9 @@
 #include "reports/content/cells.h"
 
+#include <algorithm>
+#include <optional>
+#include <string_view>
+
 #include "reports/render/format/number.h"
 
 namespace perfbench::reports {
@@ -37,6 +41,24 @@ Cell number_cell(const std::optional<double>& value) {
 Cell bytes_cell(std::int64_t bytes) {
   if (bytes == 0) return {kNothing, Value()};
   return {human_bytes(bytes), Value(bytes)};
+}
+
+void show_seconds_in_units(Table& table) {
+  constexpr std::string_view kSeconds = "(s)";
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    auto& title = table.columns[i].title;
+    std::optional<double> smallest;
+    for (const auto& row : table.rows) {
+      if (const auto value = as_number(row.cells[i].value)) smallest = std::min(smallest.value_or(*value), *value);
+    }
+    if (!title.ends_with(kSeconds) || !smallest) continue;
+    const auto unit = shown_unit("s", *smallest);
+    title.replace(title.size() - kSeconds.size(), kSeconds.size(), "(" + unit.name + ")");
+    for (auto& row : table.rows) {
+      auto& cell = row.cells[i];
+      if (const auto value = as_number(cell.value)) cell.text = format_number(*value * unit.factor);
+    }
+  }
 }
 
 }  // namespace perfbench::reports

@@ -27,4 +27,8 @@ Cell count_cell(std::int64_t value);
 Cell number_cell(const std::optional<double>& value);  // four digits; empty without a value
 Cell bytes_cell(std::int64_t bytes);                   // empty for 0
 
+// Shows each column of seconds, whose title ends in "(s)", in the unit in which the smallest of them is read best.
+// Programs get seconds all the same.
+void show_seconds_in_units(Table& table);
+
 }  // namespace perfbench::reports

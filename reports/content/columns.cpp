@@ -151,9 +151,9 @@ constexpr std::array kTable{
     kRemat,
     kScan,
     kStepTime,
-    kSequencesPerSecond,
     kMfu,
     ReportColumn{"difference from baseline", "baseline_difference_fraction", difference},
+    kSequencesPerSecond,
 };
 
 constexpr std::array kMaxtext{

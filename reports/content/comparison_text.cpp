@@ -146,7 +146,10 @@ std::string comparison_json(const std::vector<CellComparison>& comparisons, cons
 
 std::vector<Judged> judged_comparisons(const std::vector<CellComparison>& comparisons) {
   std::vector<Judged> out;
-  for (const auto& one : comparisons) out.push_back(judged(one.label, one.metric, one.decision));
+  for (const auto& one : comparisons) {
+    out.push_back(judged(one.label, one.metric, one.decision));
+    if (spec::find_metric(one.metric)) out.back().margin_fraction = harness::metric_rule(one.metric).margin_fraction;
+  }
   return out;
 }
 
@@ -155,13 +158,19 @@ std::vector<Judged> judged_comparisons(const std::vector<CellComparison>& compar
 Document comparison_document(const std::vector<CellComparison>& comparisons, const std::string& baseline) {
   Document out;
   out.add(Heading{.text = "Comparison with " + baseline});
-  out.add(headline(harness::overall(harness::verdicts_of(comparisons)), judged_comparisons(comparisons)));
+  const auto judged = judged_comparisons(comparisons);
+  out.add(headline(harness::overall(harness::verdicts_of(comparisons)), judged));
+  out.add(verdict_cards(judged));
   const auto subjects = subjects_of(comparisons);
   Table table{.key = "cells", .columns = comparison_columns(), .rows = {}};
   for (std::size_t i = 0; i < comparisons.size(); ++i) {
     table.rows.push_back(comparison_row(comparisons[i], subjects[i]));
   }
   if (needs_subject_column(comparisons, subjects)) add_subject_column(table, subjects);
+  if (auto chart = decisions_chart(judged, "Compared with " + baseline + ", with 95 % intervals");
+      !chart.series.empty()) {
+    out.add(std::move(chart));
+  }
   out.add(std::move(table));
   out.json = [=] { return comparison_json(comparisons, baseline); };
   return out;

@@ -3,7 +3,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "harness/matrix/matrix.h"
@@ -14,6 +16,9 @@ namespace perfbench::reports {
 namespace {
 
 using harness::Verdict;
+
+constexpr std::array kWorstFirst{Verdict::regressed, Verdict::inconclusive, Verdict::not_comparable, Verdict::improved,
+                                 Verdict::same};
 
 std::size_t cells_in(const std::vector<Judged>& judged, std::optional<Verdict> verdict) {
   std::set<std::string> cells;
@@ -60,7 +65,7 @@ Judged judged(const std::string& cell, const std::string& metric, const harness:
   return out;
 }
 
-Paragraph headline(Verdict overall, const std::vector<Judged>& judged) {
+Headline headline(Verdict overall, const std::vector<Judged>& judged) {
   const auto all = cells_in(judged, std::nullopt);
   const auto of_verdict = cells_in(judged, overall);
   auto text = std::string(spec::enum_name(overall));
@@ -68,6 +73,122 @@ Paragraph headline(Verdict overall, const std::vector<Judged>& judged) {
   if (overall == Verdict::regressed) text += largest_change_text(judged, overall, "worst");
   if (overall == Verdict::improved) text += largest_change_text(judged, overall, "best");
   return {.text = text, .tone = tone_of(overall)};
+}
+
+std::optional<Card> largest_change_card(const std::vector<Judged>& judged) {
+  for (const auto verdict : {Verdict::regressed, Verdict::improved}) {
+    const auto* largest = largest_change(judged, verdict);
+    if (largest == nullptr) continue;
+    auto detail = fmt::format("{} of {}", largest->metric, harness::shown_label(largest->cell));
+    if (largest->ratio_low && largest->ratio_high) {
+      detail = fmt::format("{} to {}, {}", format_percent_change(*largest->ratio_low),
+                           format_percent_change(*largest->ratio_high), detail);
+    }
+    return Card{.title = verdict == Verdict::regressed ? "worst change" : "best change",
+                .value = format_percent_change(*largest->ratio),
+                .detail = std::move(detail),
+                .tone = tone_of(verdict)};
+  }
+  return std::nullopt;
+}
+
+Cards verdict_cards(const std::vector<Judged>& judged) {
+  Cards out;
+  const auto all = cells_in(judged, std::nullopt);
+  std::map<std::string, Verdict> worst;  // of each cell
+  for (const auto& one : judged) {
+    const auto [found, is_new] = worst.try_emplace(one.cell, one.verdict);
+    if (!is_new) found->second = harness::overall({found->second, one.verdict});
+  }
+  for (const auto verdict : kWorstFirst) {
+    const auto cells =
+        std::count_if(worst.begin(), worst.end(), [&](const auto& one) { return one.second == verdict; });
+    if (cells == 0) continue;
+    out.cards.push_back({.title = std::string(spec::enum_name(verdict)),
+                         .value = fmt::format("{} of {}", cells, all),
+                         .detail = all == 1 ? "cell" : "cells",
+                         .tone = tone_of(verdict)});
+  }
+  if (auto largest = largest_change_card(judged)) out.cards.push_back(std::move(*largest));
+  return out;
+}
+
+namespace {
+
+Colour colour_of(Verdict verdict) {
+  switch (tone_of(verdict)) {
+    case Tone::good:
+      return Colour::good;
+    case Tone::bad:
+      return Colour::bad;
+    case Tone::doubtful:
+      return Colour::doubtful;
+    case Tone::plain:
+      break;
+  }
+  return Colour::plain;
+}
+
+// Those with a ratio, the most important ones.
+std::vector<const Judged*> drawn_rows(const std::vector<Judged>& judged) {
+  constexpr std::size_t kMostRows = 16;
+  std::vector<const Judged*> out;
+  for (const auto& one : judged) {
+    if (one.ratio && *one.ratio > 0) out.push_back(&one);
+  }
+  const auto rank = [](const Judged* one) {
+    const auto place = std::find(kWorstFirst.begin(), kWorstFirst.end(), one->verdict) - kWorstFirst.begin();
+    return std::pair(place, -std::abs(std::log(*one->ratio)));
+  };
+  std::stable_sort(out.begin(), out.end(), [&](const auto* a, const auto* b) { return rank(a) < rank(b); });
+  out.resize(std::min(out.size(), kMostRows));
+  return out;
+}
+
+}  // namespace
+
+Chart decisions_chart(const std::vector<Judged>& judged, const std::string& title) {
+  Chart out{.key = "decisions",
+            .title = title,
+            .x = {.title = "metric and cell"},
+            .y = {.title = "change (%)", .from_zero = true},
+            .series = {},
+            .sideways = true};
+  const auto percent = [](double ratio) { return 100 * (ratio - 1); };
+  const auto rows = drawn_rows(judged);
+  const auto with_ratio =
+      std::count_if(judged.begin(), judged.end(), [](const Judged& one) { return one.ratio && *one.ratio > 0; });
+  if (static_cast<std::size_t>(with_ratio) > rows.size()) {
+    out.title += fmt::format(", the first {} of {}", rows.size(), with_ratio);
+  }
+  const bool one_cell = cells_in(judged, std::nullopt) == 1;
+  ChartSeries margins{.name = "does not matter", .marks = Marks::strips, .points = {}, .colour = Colour::limit};
+  std::map<Verdict, ChartSeries> by_verdict;
+  for (const auto* row : rows) {
+    const auto x = static_cast<double>(out.x.categories.size());
+    out.x.categories.push_back(one_cell ? row->metric : row->metric + ", " + harness::shown_label(row->cell));
+    if (row->margin_fraction) {
+      const double margin = 100 * *row->margin_fraction;
+      margins.points.push_back({.x = x, .y = 0, .low = -margin, .high = margin});
+    }
+    ChartPoint point{.x = x, .y = percent(*row->ratio), .text = change_text(row->ratio, {}, {})};
+    if (row->ratio_low && row->ratio_high) {
+      point.low = percent(*row->ratio_low);
+      point.high = percent(*row->ratio_high);
+      point.text +=
+          fmt::format(" ({} to {})", format_percent_change(*row->ratio_low), format_percent_change(*row->ratio_high));
+    }
+    auto& series = by_verdict[row->verdict];
+    series.name = spec::enum_name(row->verdict);
+    series.marks = Marks::points;
+    series.colour = colour_of(row->verdict);
+    series.points.push_back(std::move(point));
+  }
+  if (!margins.points.empty()) out.series.push_back(std::move(margins));
+  for (const auto verdict : kWorstFirst) {
+    if (by_verdict.contains(verdict)) out.series.push_back(std::move(by_verdict[verdict]));
+  }
+  return out;
 }
 
 }  // namespace perfbench::reports

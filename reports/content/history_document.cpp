@@ -13,6 +13,7 @@
 #include "harness/stats/screen.h"
 #include "reports/content/alert_document.h"
 #include "reports/content/cells.h"
+#include "reports/render/chart/axis.h"
 #include "reports/render/format/escape.h"
 #include "reports/render/format/number.h"
 #include "reports/render/format/sparkline.h"
@@ -37,9 +38,15 @@ std::string series_title(const ScreenedSeries& series) {
   return series.series.matrix + " " + series.series.cell + (series.is_control ? " (the control)" : "");
 }
 
-// Nights are drawn at their positions, counted from 1.
 double place(std::size_t night) {
-  return static_cast<double>(night + 1);
+  return static_cast<double>(night);
+}
+
+// The axis of all charts of a series: its nights in order, named by their dates.
+ChartAxis nights_axis(const ScreenedSeries& series) {
+  ChartAxis out{.title = "night"};
+  for (const auto& night : series.nights) out.categories.push_back(night.night.started_utc.substr(0, 10));
+  return out;
 }
 
 void add_spans(Chart& out, const ScreenedSeries& series) {
@@ -73,17 +80,15 @@ std::vector<double> logs_of(const ScreenedSeries& series) {
 
 Chart series_chart(const ScreenedSeries& series, const std::string& metric) {
   const auto known = spec::find_metric(metric);
-  const bool is_bytes = known && known->unit == "bytes";
-  const double unit = is_bytes ? 1024.0 * 1024.0 : 1;
   Chart out{.key = key_of("series", series),
             .title = series_title(series),
-            .x = {.title = "night"},
-            .y = {.title = metric + (known ? " (" + (is_bytes ? "MiB" : std::string(known->unit)) + ")" : "")},
+            .x = nights_axis(series),
+            .y = {.title = ""},
             .series = {{.name = "quiet", .points = {}}}};
   ChartSeries noisy{.name = "the machine's speed moved", .marks = Marks::points, .points = {}};
   for (std::size_t i = 0; i < series.nights.size(); ++i) {
     const auto& night = series.nights[i];
-    ChartPoint point{.x = place(i), .y = night.value / unit, .label = night.night.started_utc};
+    ChartPoint point{.x = place(i), .y = night.value, .label = night.night.started_utc};
     if (!night.night.revision.empty()) point.label += ", commit " + night.night.revision;
     (night.noisy ? noisy : out.series[0]).points.push_back(std::move(point));
   }
@@ -91,18 +96,19 @@ Chart series_chart(const ScreenedSeries& series, const std::string& metric) {
   if (series.control) {
     ChartSeries less{.name = "minus the control's drift", .marks = Marks::ideal, .points = {}};
     for (const auto& night : series.screened) {
-      less.points.push_back({.x = place(night.night), .y = std::exp(night.log) / unit});
+      less.points.push_back({.x = place(night.night), .y = std::exp(night.log)});
     }
     out.series.push_back(std::move(less));
   }
   add_spans(out, series);
+  show_in_unit(out, metric, known ? known->unit : "");
   return out;
 }
 
 Chart score_chart(const ScreenedSeries& series) {
   Chart out{.key = key_of("score", series),
             .title = "Screen of " + series_title(series),
-            .x = {.title = "night"},
+            .x = nights_axis(series),
             .y = {.title = "largest shift (standard errors)", .from_zero = true},
             .series = {{.name = "score", .points = {}}}};
   const auto logs = logs_of(series);
@@ -304,12 +310,24 @@ std::string history_json(const HistoryResult& result) {
   return json_text(out, 2);
 }
 
+Headline history_headline(const HistoryResult& result) {
+  const auto findings = result.findings().size();
+  if (findings > 0) {
+    return {.text = fmt::format("{} finding{}, not confirmed", findings, findings == 1 ? "" : "s"),
+            .tone = Tone::doubtful};
+  }
+  const bool known = std::any_of(result.series.begin(), result.series.end(),
+                                 [](const ScreenedSeries& series) { return series.known.has_value(); });
+  return {.text = known ? "Nothing new shifted." : "Nothing shifted.", .tone = known ? Tone::doubtful : Tone::good};
+}
+
 }  // namespace
 
 Document history_document(const std::shared_ptr<const HistoryResult>& shown) {
   const auto& result = *shown;
   Document out;
   out.add(Heading{.level = 2, .text = "History of " + result.metric});
+  out.add(history_headline(result));
   out.add(series_table(result));
   for (auto& chart : history_charts(result, kChartsShown)) out.add(std::move(chart));
   if (result.series.size() > kChartsShown) {
@@ -318,12 +336,8 @@ Document history_document(const std::shared_ptr<const HistoryResult>& shown) {
   }
   for (const auto& line : change_lines(result)) out.add(Paragraph{.text = line});
   const auto findings = result.findings();
-  if (findings.empty()) {
-    const bool known = std::any_of(result.series.begin(), result.series.end(),
-                                   [](const ScreenedSeries& series) { return series.known.has_value(); });
-    out.add(Paragraph{.text = known ? "Nothing new shifted." : "Nothing shifted."});
-  } else {
-    out.add(Paragraph{.text = fmt::format("{} findings, not confirmed:", findings.size()), .tone = Tone::doubtful});
+  if (!findings.empty()) {
+    out.add(Heading{.level = 2, .text = "Findings"});
     List list;
     for (const auto& finding : findings) list.items.push_back(finding_text(finding));
     out.add(std::move(list));

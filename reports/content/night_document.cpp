@@ -89,14 +89,14 @@ harness::Verdict verdict_of(CellState state) {
 }
 
 Cell seconds(const std::optional<double>& value) {
-  return {format_number(value), value_of(value)};
+  return {value ? format_amount(*value, "s") : kNothing, value_of(value)};
 }
 
 Table cells_table(const std::vector<harness::NightCell>& cells) {
   Table table{.key = "cells",
               .columns = {{.title = "Cell", .key = "cell"},
-                          {.title = "Last night (s)", .key = "last_step_time_s", .align = Align::right},
-                          {.title = "Tonight (s)", .key = "step_time_s", .align = Align::right},
+                          {.title = "Last night", .key = "last_step_time_s", .align = Align::right},
+                          {.title = "Tonight", .key = "step_time_s", .align = Align::right},
                           {.title = "Change", .key = "ratio", .align = Align::right},
                           {.title = "State", .key = "state"},
                           {.title = "Why", .key = "why"}},
@@ -130,6 +130,29 @@ std::vector<Judged> judged_cells(const harness::NightReport& report) {
                    .ratio_low = f.ratio_low,
                    .ratio_high = f.ratio_high,
                    .since = f.first_bad.revision.empty() ? "" : range_text(f)});
+  }
+  return out;
+}
+
+// A card for each state that a cell has, the worst first, and one for the largest change.
+Cards night_cards(const harness::NightReport& report) {
+  auto changes = judged_cells(report);
+  std::erase_if(changes, [](const Judged& one) { return !one.ratio; });
+  Cards out;
+  for (const auto& [state, name] : spec::EnumNames<CellState>::kNames) {
+    const auto cells = harness::count_in_state(report.cells, state);
+    if (cells == 0) continue;
+    out.cards.push_back({.title = std::string(name),
+                         .value = fmt::format("{} of {}", cells, report.cells.size()),
+                         .detail = report.cells.size() == 1 ? "cell" : "cells",
+                         .tone = tone_of(verdict_of(state))});
+  }
+  if (auto largest = largest_change_card(changes)) out.cards.push_back(std::move(*largest));
+  if (!report.live_alerts.empty()) {
+    out.cards.push_back({.title = "live alerts",
+                         .value = std::to_string(report.live_alerts.size()),
+                         .detail = report.live_alerts.size() == 1 ? "range of commits" : "ranges of commits",
+                         .tone = Tone::bad});
   }
   return out;
 }
@@ -178,6 +201,9 @@ Document night_document(const harness::NightReport& report) {
       Heading{.text = fmt::format("{} on {}: {}", report.matrix, report.started_utc.substr(0, 10), word_of(report))});
   const bool is_named = report.verdict == harness::Verdict::regressed || report.verdict == harness::Verdict::improved;
   if (is_named) out.add(headline(report.verdict, judged_cells(report)));
+  out.add_origin("Date", report.started_utc);
+  out.add_origin("Sweep", report.sweep_id);
+  out.add(night_cards(report));
   out.add(Paragraph{.text = measured(report)});
   constexpr int kAlertsLevel = 2;
   if (!report.live_alerts.empty()) add_alerts(out, report.live_alerts, kAlertsLevel);

@@ -6,12 +6,11 @@
 #include <string>
 #include <utility>
 
+#include "reports/render/chart/axis.h"
 #include "reports/render/format/number.h"
 
 namespace perfbench::reports {
 namespace {
-
-constexpr double kMebibyte = 1024.0 * 1024.0;
 
 Row tensors_row(const spec::TensorGroup& group, std::int64_t peak_bytes) {
   const double share = peak_bytes == 0 ? 0 : static_cast<double>(group.bytes) / static_cast<double>(peak_bytes);
@@ -40,13 +39,13 @@ Chart course_chart(const spec::DryCounts& counts) {
   Chart out{.key = "memory_course",
             .title = fmt::format("Memory of rank {} over a step, as counted", counts.rank),
             .x = {.title = "starts and ends of operations"},
-            .y = {.title = "MiB", .from_zero = true},
+            .y = {.title = "", .from_zero = true},
             .series = {{.name = "", .points = {}}}};
   const std::string* phase = nullptr;
   for (const auto& sample : counts.course) {
     const auto x = static_cast<double>(sample.at);
     out.series[0].points.push_back({.x = x,
-                                    .y = static_cast<double>(sample.bytes) / kMebibyte,
+                                    .y = static_cast<double>(sample.bytes),
                                     .label = sample.phase + (sample.range.empty() ? "" : ", " + sample.range)});
     if (phase == nullptr || *phase != sample.phase) out.spans.push_back({.name = sample.phase, .from = x, .to = x});
     out.spans.back().to = x;
@@ -56,6 +55,7 @@ Chart course_chart(const spec::DryCounts& counts) {
   constexpr std::size_t kMostSpans = 12;
   std::erase_if(out.spans, [](const ChartSpan& span) { return span.name == "other"; });
   if (out.spans.size() > kMostSpans) out.spans.clear();
+  show_in_unit(out, "memory", "bytes");
   return out;
 }
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "harness/plan/plan_export.h"
+#include "reports/render/chart/axis.h"
 #include "reports/render/format/number.h"
 #include "workloads/spec/run_program.h"
 
@@ -37,29 +38,27 @@ namespace {
 
 using harness::PlannedCell;
 
-double gibibytes(std::int64_t bytes) {
-  return static_cast<double>(bytes) / (1024.0 * 1024.0 * 1024.0);
-}
-
 class NeedChart {
  public:
-  NeedChart(const char* key, const char* title, const char* of)
+  NeedChart(const char* key, std::string title, const char* of)
       : chart_{.key = key,
-               .title = title,
+               .title = std::move(title),
                .x = {.title = of},
-               .y = {.title = "GiB", .from_zero = true},
+               .y = {.title = "", .from_zero = true},
                .series = {{.name = "needed", .marks = Marks::bars, .points = {}},
-                          {.name = "a device has", .marks = Marks::points, .points = {}}}} {}
+                          {.name = "a device has", .marks = Marks::points, .points = {}, .colour = Colour::limit}},
+               .sideways = true} {}
 
   void add(std::string name, std::int64_t needed, std::int64_t available) {
     const auto x = static_cast<double>(chart_.x.categories.size());
     chart_.x.categories.push_back(std::move(name));
-    chart_.series[0].points.push_back({.x = x, .y = gibibytes(needed)});
-    if (available > 0) chart_.series[1].points.push_back({.x = x, .y = gibibytes(available)});
+    chart_.series[0].points.push_back({.x = x, .y = static_cast<double>(needed), .text = human_bytes(needed)});
+    if (available > 0) chart_.series[1].points.push_back({.x = x, .y = static_cast<double>(available)});
   }
 
   Chart chart() {
     if (chart_.series[1].points.empty()) chart_.series.pop_back();
+    show_in_unit(chart_, "memory", "bytes");
     return std::move(chart_);
   }
 
@@ -70,10 +69,21 @@ class NeedChart {
 }  // namespace
 
 Chart plan_chart(const std::vector<PlannedCell>& plan) {
-  NeedChart out("memory", "Memory of a device", "cell");
+  constexpr std::size_t kMostDrawn = 40;
+  std::vector<const PlannedCell*> cells;
   for (const auto& planned : plan) {
-    if (!planned.counts || planned.memory_needed_bytes == 0) continue;
-    out.add(planned.cell.label, planned.memory_needed_bytes, planned.memory_available_bytes);
+    if (planned.counts && planned.memory_needed_bytes > 0) cells.push_back(&planned);
+  }
+  const auto drawn = std::min(cells.size(), kMostDrawn);
+  std::partial_sort(cells.begin(), cells.begin() + static_cast<std::ptrdiff_t>(drawn), cells.end(),
+                    [](const auto* a, const auto* b) { return a->memory_needed_bytes > b->memory_needed_bytes; });
+  const auto title = drawn < cells.size()
+                         ? fmt::format("Memory of a device, the {} largest of {} cells", drawn, cells.size())
+                         : std::string("Memory of a device");
+  NeedChart out("memory", title, "cell");
+  for (std::size_t i = 0; i < drawn; ++i) {
+    out.add(harness::shown_label(cells[i]->cell.label), cells[i]->memory_needed_bytes,
+            cells[i]->memory_available_bytes);
   }
   return out.chart();
 }
@@ -152,6 +162,29 @@ std::string counts_text(const std::string& matrix, const std::vector<PlannedCell
   return out;
 }
 
+// A card for each state that a cell has, and one for the cell that needs most memory.
+Cards plan_cards(const std::vector<PlannedCell>& plan) {
+  std::map<PlanState, std::size_t> count;
+  const PlannedCell* largest = nullptr;
+  for (const auto& planned : plan) {
+    ++count[planned.state];
+    if (largest == nullptr || planned.memory_needed_bytes > largest->memory_needed_bytes) largest = &planned;
+  }
+  Cards out;
+  for (const auto& [state, cells] : count) {
+    out.cards.push_back({.title = std::string(spec::enum_name(state)),
+                         .value = fmt::format("{} of {}", cells, plan.size()),
+                         .detail = plan.size() == 1 ? "cell" : "cells",
+                         .tone = plan_state_cell(state).tone});
+  }
+  if (largest != nullptr && largest->memory_needed_bytes > 0) {
+    out.cards.push_back({.title = "largest memory of a device",
+                         .value = human_bytes(largest->memory_needed_bytes),
+                         .detail = label_of(*largest)});
+  }
+  return out;
+}
+
 std::string summary(const std::string& matrix, const std::vector<PlannedCell>& plan) {
   return counts_text(matrix, plan) +
          ". Memory (including the allocator's gaps; each part at its own peak) and FLOP of one device and step; sent: "
@@ -172,6 +205,8 @@ Document program_document(const std::string& matrix, const std::vector<PlannedCe
     commands.rows.push_back({.cells = {label_of(planned), harness::program_line(run.program->spec)}});
   }
   Document out;
+  out.add(Heading{.text = "Plan of " + matrix});
+  out.add(plan_cards(plan));
   out.add(std::move(cells));
   if (!commands.rows.empty()) out.add(std::move(commands));
   out.add(Note{counts_text(matrix, plan) + ". Each cell runs a training program."});
@@ -198,11 +233,11 @@ Document plan_document(const std::string& matrix, const std::vector<PlannedCell>
     for (std::size_t i = 0; i < plan.size(); ++i) add_choice(table.rows[i], plan[i]);
   }
   Document out;
+  out.add(Heading{.text = "Plan of " + matrix});
+  out.add(plan_cards(plan));
   out.add(std::move(table));
-  constexpr std::size_t kMostBars = 1000;  // as many as can be seen
   auto chart = plan_chart(plan);
-  const auto bars = chart.series.front().points.size();
-  if (bars > 1 && bars <= kMostBars) out.add(std::move(chart));
+  if (chart.series.front().points.size() > 1) out.add(std::move(chart));
   out.add(Note{summary(matrix, plan)});
   return out;
 }

@@ -10,9 +10,11 @@
 #include <string>
 #include <utility>
 
+#include "harness/matrix/matrix.h"
 #include "harness/matrix/run_keys.h"
 #include "reports/content/build_report.h"
 #include "reports/content/cells.h"
+#include "reports/content/report_charts.h"
 #include "reports/render/document/render.h"
 #include "reports/render/format/escape.h"
 #include "reports/render/format/number.h"
@@ -21,175 +23,9 @@
 namespace perfbench::reports {
 namespace {
 
-// The facts that identify a row, by name. A chart goes along one of them; mesh axes and a device's share of the batch
-// follow from others.
-using Facts = std::map<std::string, std::string>;
-
-Facts chart_facts(const ReportRow& row) {
-  Facts out{{"", row.is_published ? "published" : ""},
-            {"subject", row.subject},
-            {"processor", row.processor},
-            {"precision", row.precision},
-            {"attention", row.attention},
-            {"remat", row.remat},
-            {"scan", row.scan ? (*row.scan ? "on" : "off") : ""}};
-  for (const auto& [field, value] : row.varied) {
-    if (!field.starts_with("model.") && !field.starts_with("mesh.") && field != "global_batch" && field != "seq_len") {
-      out[field] = value;
-    }
-  }
-  return out;
-}
-
-struct Axis {
-  const char* key;
-  const char* title;
-  double (*value)(const ReportRow&);
-  // Values that must be equal, in addition to the facts.
-  std::vector<std::pair<const char*, double (*)(const ReportRow&)>> kept;
-  enum class Ideal { none, by_devices, constant } ideal = Ideal::none;
-};
-
-double devices(const ReportRow& row) {
-  return static_cast<double>(row.devices);
-}
-double batch(const ReportRow& row) {
-  return static_cast<double>(row.global_batch);
-}
-double length(const ReportRow& row) {
-  return static_cast<double>(row.seq_len);
-}
-double size(const ReportRow& row) {
-  return static_cast<double>(row.parameters);
-}
-double per_device(const ReportRow& row) {
-  return row.batch_per_device;
-}
-
-const std::vector<Axis>& axes() {
-  static const std::vector<Axis> kAxes{
-      {"devices",
-       "devices, the same batch",
-       devices,
-       {{"batch", batch}, {"sequence", length}},
-       Axis::Ideal::by_devices},
-      {"devices_per_batch",
-       "devices, the same batch on each",
-       devices,
-       {{"sequences per device", per_device}, {"sequence", length}},
-       Axis::Ideal::constant},
-      {"batch", "sequences of a step", batch, {{"devices", devices}, {"sequence", length}}},
-      {"seq_len", "tokens of a sequence", length, {{"devices", devices}, {"batch", batch}}},
-      {"parameters", "parameters of the model", size, {{"devices", devices}, {"sequence", length}}},
-  };
-  return kAxes;
-}
-
-struct Measure {
-  const char* key;
-  const char* title;
-  std::optional<double> (*value)(const ReportRow&);
-};
-
-const std::vector<Measure>& measures() {
-  static const std::vector<Measure> kMeasures{
-      {"step_time", "step time (s)", [](const ReportRow& row) { return row.step_time_s; }},
-      {"mfu", "MFU (%)",
-       [](const ReportRow& row) { return row.mfu_fraction ? std::optional(*row.mfu_fraction * 100) : std::nullopt; }}};
-  return kMeasures;
-}
-
-// Groups of rows that differ only along the axis, as far as these facts tell.
-std::map<Facts, std::vector<const ReportRow*>> lines_along(const Axis& axis, const std::vector<ReportRow>& rows) {
-  std::map<Facts, std::vector<const ReportRow*>> out;
-  for (const auto& row : rows) {
-    if (!row.step_time_s || axis.value(row) <= 0) continue;
-    auto facts = chart_facts(row);
-    for (const auto& [name, value] : axis.kept) facts[name] = format_ratio(value(row));
-    // Distinguishes models of equal size, unless the chart is about size.
-    if (axis.value != size) facts["model"] = row.model;
-    out[facts].push_back(&row);
-  }
-  std::erase_if(out, [&](const auto& line) {
-    std::set<double> different;
-    for (const auto* row : line.second) different.insert(axis.value(*row));
-    return different.size() < 2;
-  });
-  for (auto& [facts, line] : out) {
-    std::stable_sort(line.begin(), line.end(),
-                     [&](const auto* a, const auto* b) { return axis.value(*a) < axis.value(*b); });
-  }
-  return out;
-}
-
-// The facts in which it differs from other lines.
-std::string name_of(const Facts& facts, const std::map<Facts, std::vector<const ReportRow*>>& lines) {
-  std::string out;
-  for (const auto& [name, value] : facts) {
-    const bool tells = std::any_of(lines.begin(), lines.end(), [&, &fact = name, &mine = value](const auto& other) {
-      const auto found = other.first.find(fact);
-      return found == other.first.end() || found->second != mine;
-    });
-    if (!tells || value.empty()) continue;
-    if (!out.empty()) out += ", ";
-    out += name.empty() ? value : name + " " + value;
-  }
-  return out;
-}
-
-ChartSeries ideal_of(const Axis& axis, const ChartSeries& measured) {
-  ChartSeries out{.name = "perfect scaling", .marks = Marks::ideal, .points = {}};
-  const auto& first = measured.points.front();
-  for (const auto& point : measured.points) {
-    const double y = axis.ideal == Axis::Ideal::constant ? first.y : first.y * first.x / point.x;
-    out.points.push_back({.x = point.x, .y = y});
-  }
-  if (!measured.name.empty()) out.name += " of " + measured.name;
-  return out;
-}
-
-}  // namespace
-
-std::vector<Chart> scaling_charts(const std::vector<ReportRow>& rows) {
-  std::vector<Chart> out;
-  for (const auto& axis : axes()) {
-    const auto lines = lines_along(axis, rows);
-    for (const auto& measure : measures()) {
-      const bool is_time = measure.key == std::string("step_time");
-      Chart chart{
-          .key = fmt::format("scaling_{}_by_{}", measure.key, axis.key),
-          .title = fmt::format("{} by {}", measure.title, axis.title),
-          .x = {.title = axis.title, .scale = Scale::logarithmic},
-          .y = {.title = measure.title, .scale = is_time ? Scale::logarithmic : Scale::linear, .from_zero = true},
-          .series = {}};
-      std::vector<ChartSeries> ideals;
-      for (const auto& [facts, line] : lines) {
-        ChartSeries series{.name = name_of(facts, lines), .points = {}};
-        for (const auto* row : line) {
-          const auto value = measure.value(*row);
-          if (!value || (is_time && *value <= 0)) continue;  // has no logarithm
-          ChartPoint point{.x = axis.value(*row), .y = *value, .label = row->cell};
-          if (is_time && row->step_time_min_s && row->step_time_max_s && *row->step_time_min_s > 0) {
-            point.low = row->step_time_min_s;
-            point.high = row->step_time_max_s;
-          }
-          series.points.push_back(std::move(point));
-        }
-        if (series.points.size() < 2) continue;
-        if (is_time && axis.ideal != Axis::Ideal::none) ideals.push_back(ideal_of(axis, series));
-        chart.series.push_back(std::move(series));
-      }
-      if (chart.series.empty()) continue;
-      std::move(ideals.begin(), ideals.end(), std::back_inserter(chart.series));
-      out.push_back(std::move(chart));
-    }
-  }
-  return out;
-}
-
-namespace {
-
 using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kCommitDigits = 12;
 
 std::string configuration_of(const ReportRow& row) {
   std::string out;
@@ -289,12 +125,13 @@ void add_extras(Table& table, const std::vector<ReportRow>& rows, const std::str
     if (!has_programs || !is_unsaid(column, rows)) add_column(table, rows, column, Audience::people);
   };
   if (key == "step_time_s") {
-    for (const auto* column : {&kRunsColumn, &kSpreadColumn, &kMeanStepColumn}) add(*column);
+    for (const auto* column : {&kRunsColumn, &kSpreadColumn}) add(*column);
     if (has_programs) add(kWallTimeColumn);
     add_declared(table, rows, Audience::people);
-  }
-  if (key == "sequences_per_s") {
     add(kTokensPerDeviceColumn);
+  }
+  if (key == kDifferenceKey) add(kMeanStepColumn);
+  if (key == "sequences_per_s") {
     const bool has_days = std::any_of(rows.begin(), rows.end(), [](const auto& row) { return row.total_sequences; });
     if (has_days) add(kEstimatedDaysColumn);
   }
@@ -327,6 +164,7 @@ Table people_table(const std::vector<ReportRow>& rows, TableStyle style) {
     }
     if (extended) add_extras(table, rows, key, has_programs);
   }
+  if (extended) show_seconds_in_units(table);
   table.columns.push_back({.title = "Run", .key = "run_id", .audience = Audience::pages});
   for (std::size_t i = 0; i < rows.size(); ++i) table.rows[i].cells.push_back(id_cell(rows[i].run_id));
   return table;
@@ -405,6 +243,67 @@ void keep_chosen(Report& report, Table& whole, const RowChoice& choice) {
   whole.rows = std::move(kept_whole);
 }
 
+// The text that all measured rows share; empty if they differ.
+std::string shared_by(const std::vector<ReportRow>& rows, std::string ReportRow::*member) {
+  std::set<std::string> texts;
+  for (const auto& row : rows) {
+    if (!row.is_published) texts.insert(row.*member);
+  }
+  return texts.size() == 1 ? *texts.begin() : "";
+}
+
+void add_report_origin(Document& out, const Report& report) {
+  std::string newest;
+  for (const auto& row : report.rows) newest = std::max(newest, row.started_utc);
+  out.add_origin("Date", newest);
+  out.add_origin("Machine", shared_by(report.rows, &ReportRow::processor));
+  out.add_origin("Commit", shared_by(report.rows, &ReportRow::commit).substr(0, kCommitDigits));
+  out.add_origin("Sweep", shared_by(report.rows, &ReportRow::sweep_id));
+  out.add_origin("Compared with", report.baseline);
+}
+
+// The row with the largest value among the measured ones. nullptr if none has it.
+template <class Value>
+const ReportRow* largest_row(const std::vector<ReportRow>& rows, const Value& value) {
+  const ReportRow* out = nullptr;
+  for (const auto& row : rows) {
+    if (row.is_published || !value(row)) continue;
+    if (out == nullptr || *value(row) > *value(*out)) out = &row;
+  }
+  return out;
+}
+
+std::optional<double> tokens_per_device(const ReportRow& row) {
+  if (!row.tokens_per_s || row.devices < 1) return std::nullopt;
+  return *row.tokens_per_s / static_cast<double>(row.devices);
+}
+
+Cards cards_of(const Report& report) {
+  Cards out;
+  std::size_t cells = 0;
+  std::size_t finished = 0;
+  for (const auto& row : report.rows) {
+    if (row.is_published) continue;
+    ++cells;
+    if (row.runs > 0) ++finished;
+  }
+  out.cards.push_back({.title = "cells",
+                       .value = fmt::format("{} of {}", finished, cells),
+                       .detail = finished == cells ? "all finished" : "finished",
+                       .tone = finished == cells ? Tone::good : Tone::doubtful});
+  if (const auto* row = largest_row(report.rows, tokens_per_device)) {
+    out.cards.push_back({.title = "most tokens/s/device",
+                         .value = human_count(*tokens_per_device(*row)),
+                         .detail = harness::shown_label(row->cell)});
+  }
+  if (const auto* row = largest_row(report.rows, [](const ReportRow& one) { return one.mfu_fraction; })) {
+    out.cards.push_back({.title = "highest MFU",
+                         .value = format_percent(*row->mfu_fraction),
+                         .detail = harness::shown_label(row->cell)});
+  }
+  return out;
+}
+
 std::string report_json(const Report& report, const Table& rows) {
   Json out;
   out["title"] = report.title;
@@ -426,8 +325,11 @@ Document report_document(std::vector<Report> reports, TableStyle style, const Ro
     auto& report = reports[i];
     if (has_choice) keep_chosen(report, wholes[i], choice);
     out.add(Heading{.level = 2, .text = report.title});
+    if (i == 0) add_report_origin(out, report);
+    out.add(cards_of(report));
     if (has_columns) {
       auto table = with_columns(wholes[i], choice, Audience::people);
+      show_seconds_in_units(table);
       auto for_programs = with_columns(wholes[i], choice, Audience::programs);
       named.columns = for_programs.columns;
       std::move(for_programs.rows.begin(), for_programs.rows.end(), std::back_inserter(named.rows));
@@ -435,6 +337,7 @@ Document report_document(std::vector<Report> reports, TableStyle style, const Ro
     } else {
       out.add(people_table(report.rows, style));
     }
+    for (auto& chart : memory_charts(report.rows)) out.add(std::move(chart));
     for (auto& chart : scaling_charts(report.rows)) out.add(std::move(chart));
     out.add(Note{"MFU by the definition " + std::string(spec::enum_name(report.definition)) + "." +
                  (report.baseline.empty() ? "" : " Baseline: " + report.baseline + ".")});

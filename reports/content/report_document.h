@@ -1,4 +1,4 @@
-// Charts of a report's rows that show how speed depends on size.
+// The tables and charts of a report.
 #pragma once
 
 #include <vector>
@@ -7,17 +7,9 @@
 #include "reports/content/columns.h"
 #include "reports/content/report_model.h"
 #include "reports/content/row_choice.h"
-#include "reports/render/chart/chart.h"
 #include "reports/render/document/document.h"
 
 namespace perfbench::reports {
-
-// Step time and MFU against the number of devices, the sequences of a step, the sequence length and the parameters of
-// the model: one chart for each of these that has several values among rows that are otherwise equal. Each set of such
-// rows is a line; published rows have lines of their own. Charts of step time against devices also show perfect scaling
-// from the smallest number of devices: if the step's work stays the same, the time is divided by the devices; if a
-// device's work stays the same, so does the time.
-std::vector<Chart> scaling_charts(const std::vector<ReportRow>& rows);
 
 // Reports as a document.
 // For people a table for each report, for programs one table with all rows. `reports` must not be empty.

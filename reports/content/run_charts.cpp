@@ -7,13 +7,15 @@
 
 #include "harness/stats/statistics.h"
 #include "harness/stats/steady.h"
+#include "reports/render/chart/axis.h"
+#include "reports/render/format/number.h"
 
 namespace perfbench::reports {
 namespace {
 
 using spec::StepRecord;
 
-constexpr double kMillisecond = 1e-6;  // in nanoseconds
+constexpr double kSecond = 1e-9;  // of a nanosecond
 
 // The steps of the first rank, without traced ones, whose times do not count.
 std::vector<StepRecord> timed_steps(const std::vector<StepRecord>& steps) {
@@ -26,7 +28,7 @@ std::vector<StepRecord> timed_steps(const std::vector<StepRecord>& steps) {
 
 std::vector<double> seconds_of(const std::vector<StepRecord>& steps) {
   std::vector<double> out;
-  for (const auto& step : steps) out.push_back(static_cast<double>(step.wall_ns) * 1e-9);
+  for (const auto& step : steps) out.push_back(static_cast<double>(step.wall_ns) * kSecond);
   return out;
 }
 
@@ -34,11 +36,11 @@ Chart times_chart(const std::vector<StepRecord>& steps, std::size_t warm_up) {
   Chart out{.key = "step_times",
             .title = "Time of each step, of rank 0",
             .x = {.title = "step"},
-            .y = {.title = "ms", .from_zero = true},
+            .y = {.title = "", .from_zero = true},
             .series = {{.name = "", .points = {}}}};
   for (const auto& step : steps) {
     out.series[0].points.push_back(
-        {.x = static_cast<double>(step.step), .y = static_cast<double>(step.wall_ns) * kMillisecond});
+        {.x = static_cast<double>(step.step), .y = static_cast<double>(step.wall_ns) * kSecond});
   }
   if (warm_up > 0 && warm_up < steps.size()) {
     // A first step on a GPU can take as long as fifty others, which would appear as a line along the bottom.
@@ -49,19 +51,21 @@ Chart times_chart(const std::vector<StepRecord>& steps, std::size_t warm_up) {
     const auto last = static_cast<double>(steps[warm_up - 1].step);
     out.spans.push_back({.name = "warm-up", .from = static_cast<double>(steps.front().step) - 0.5, .to = last + 0.5});
   }
+  show_in_unit(out, "step time", "s");
   return out;
 }
 
 // The number of columns is the square root of the number of steps.
 Chart histogram(const std::vector<StepRecord>& steady) {
-  std::vector<double> times;
-  for (const auto& step : steady) times.push_back(static_cast<double>(step.wall_ns) * kMillisecond);
+  auto times = seconds_of(steady);
+  const auto unit = shown_unit("s", *std::min_element(times.begin(), times.end()));
+  for (auto& time : times) time *= unit.factor;
   const auto [least, most] = std::minmax_element(times.begin(), times.end());
   const auto count = static_cast<std::size_t>(std::ceil(std::sqrt(static_cast<double>(times.size()))));
   const double width = std::max(*most - *least, 1e-9) / static_cast<double>(count);
   Chart out{.key = "step_time_histogram",
             .title = "Distribution of steady step times",
-            .x = {.title = "ms"},
+            .x = {.title = "step time (" + unit.name + ")"},
             .y = {.title = "steps", .from_zero = true},
             .series = {{.name = "", .marks = Marks::bars, .points = {}}}};
   std::vector<double> columns(count);
@@ -75,12 +79,18 @@ Chart histogram(const std::vector<StepRecord>& steady) {
   return out;
 }
 
-Chart bars_of(Chart out, const std::vector<std::pair<const char*, double>>& values) {
+// A row for each value, which is in a unit of the metric catalog. `whole` is what a share is a part of; 0: no shares.
+Chart bars_of(Chart out, const std::vector<std::pair<const char*, double>>& values, const char* unit, double whole) {
   out.series = {{.name = "", .marks = Marks::bars, .points = {}}};
+  out.sideways = true;
   for (const auto& [name, value] : values) {
-    out.series[0].points.push_back({.x = static_cast<double>(out.x.categories.size()), .y = value});
+    auto text = format_amount(value, unit);
+    if (whole > 0) text += ", " + format_percent(value / whole);
+    out.series[0].points.push_back(
+        {.x = static_cast<double>(out.x.categories.size()), .y = value, .text = std::move(text)});
     out.x.categories.emplace_back(name);
   }
+  show_in_unit(out, out.y.title, unit);
   return out;
 }
 
@@ -97,15 +107,15 @@ Chart phases_chart(const std::vector<StepRecord>& steady) {
   std::vector<std::pair<const char*, double>> values;
   for (const auto& [name, time] : kPhases) {
     std::vector<double> times;
-    for (const auto& step : steady) times.push_back(static_cast<double>(step.*time) * kMillisecond);
+    for (const auto& step : steady) times.push_back(static_cast<double>(step.*time) * kSecond);
     if (const double middle = harness::median(std::move(times)); middle > 0) values.emplace_back(name, middle);
   }
   return bars_of({.key = "phases",
                   .title = "Phases of a steady step, medians of rank 0",
                   .x = {.title = "phase"},
-                  .y = {.title = "ms", .from_zero = true},
+                  .y = {.title = "time", .from_zero = true},
                   .series = {}},
-                 values);
+                 values, "s", harness::median(seconds_of(steady)));
 }
 
 Chart loss_chart(const std::vector<StepRecord>& steps) {
@@ -134,14 +144,14 @@ Chart memory_chart(const std::vector<StepRecord>& steps) {
                                     {"gathered", peak.gathered_bytes},
                                     {"workspace", peak.workspace_bytes},
                                     {"on the host", peak.host_bytes}}) {
-    if (bytes > 0) values.emplace_back(name, static_cast<double>(bytes) / (1024.0 * 1024.0));
+    if (bytes > 0) values.emplace_back(name, static_cast<double>(bytes));
   }
   return bars_of({.key = "memory",
                   .title = "Memory of rank 0, the peak of each part",
                   .x = {.title = "for"},
-                  .y = {.title = "MiB", .from_zero = true},
+                  .y = {.title = "memory", .from_zero = true},
                   .series = {}},
-                 values);
+                 values, "bytes", 0);
 }
 
 }  // namespace

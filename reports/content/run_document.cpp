@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "harness/app/execution.h"
+#include "harness/matrix/matrix.h"
 #include "reports/content/cells.h"
 #include "reports/content/listed_table.h"
 #include "reports/content/peak_blocks.h"
@@ -107,17 +108,50 @@ Table metrics_table(const RunView& view) {
   Table out{.key = "metrics",
             .columns = {{.title = "metric", .key = "metric"},
                         {.title = "value", .key = "value", .align = Align::right},
-                        {.title = "unit", .key = "unit"},
+                        {.title = "unit", .key = "unit", .audience = Audience::programs},
                         {.title = "attempts", .key = "attempts", .align = Align::right},
                         {.title = "subject", .key = "subject", .audience = subject_audience(view)}},
             .rows = {}};
   for (const auto& subject : view.subjects) {
     for (const auto& metric : subject.metrics) {
-      out.rows.push_back(
-          {.cells = {metric.name, number_cell(metric.value), metric.unit, count_cell(metric.count), subject.name}});
+      out.rows.push_back({.cells = {metric.name,
+                                    {format_amount(metric.value, metric.unit), metric.value},
+                                    metric.unit,
+                                    count_cell(metric.count),
+                                    subject.name}});
     }
   }
   return out;
+}
+
+// The numbers of the newest subject that a reader looks for first.
+Cards run_cards(const RunView& view) {
+  static constexpr std::pair<const char*, const char*> kShown[] = {
+      {"step_time_s", "step time, median"}, {"step_time_p90_s", "step time, 90 % below"},
+      {"tokens_per_s", "tokens/s"},         {"mfu_fraction", "MFU"},
+      {"peak_memory_bytes", "peak memory"}, {"final_loss", "final loss"}};
+  Cards out;
+  for (const auto& [name, title] : kShown) {
+    for (const auto& metric : view.subjects.back().metrics) {
+      if (metric.name != name) continue;
+      out.cards.push_back({.title = title,
+                           .value = format_amount(metric.value, metric.unit),
+                           .detail = metric.count == 1 ? "one attempt" : fmt::format("{} attempts", metric.count)});
+    }
+  }
+  return out;
+}
+
+void add_run_origin(Document& out, const RunView& view) {
+  const auto fact = [&view](const char* name) {
+    const auto found = view.environment.find(name);
+    return found == view.environment.end() ? std::string() : found->second;
+  };
+  const auto& newest = view.subjects.back();
+  out.add_origin("Date", newest.started_utc);
+  out.add_origin("Machine", fact("gpu_name").empty() ? fact("cpu_model") : fact("gpu_name"));
+  out.add_origin("Commit", id_cell(newest.subject.git_commit).text);
+  out.add_origin("Cell", harness::shown_label(view.attempts.back().attempt.cell));
 }
 
 template <class Pairs>
@@ -162,6 +196,11 @@ Table notes_table(const RunView& view) {
 
 void add_section(Document& out, const std::string& title, Table table) {
   out.add(Heading{.level = 2, .text = title});
+  out.add(std::move(table));
+}
+
+void add_folded(Document& out, const std::string& title, Table table) {
+  out.add(Heading{.level = 2, .text = title, .folded = true});
   out.add(std::move(table));
 }
 
@@ -238,21 +277,23 @@ void note_other_subjects(Document& out, const RunView& view, std::size_t shown) 
 Document run_document(const RunView& view) {
   Document out;
   out.add(Heading{.level = 1, .text = "Run " + shown_name(view)});
+  add_run_origin(out, view);
+  out.add(run_cards(view));
   out.add(run_table(view));
   if (!view.named.left_out.empty()) out.add(Note{view.named.left_out + "."});
-  add_section(out, "Attempts", attempts_table(view));
-  add_section(out, "Metrics, medians over the attempts that are ok", metrics_table(view));
   if (view.subjects.size() > 1 && !view.steps.empty()) {
     out.add(Paragraph{"Charts of steps show the newest attempt that is ok."});
   }
   for (auto& chart : run_charts(view.steps)) out.add(std::move(chart));
   if (view.memory) add_memory(out, view);
-  add_section(out, "Configuration", pairs_table("configuration", "field", view.configuration));
-  add_section(out, view.subjects.size() > 1 ? "Environment of the newest attempt" : "Environment",
-              pairs_table("environment", "fact", view.environment));
+  add_section(out, "Attempts", attempts_table(view));
+  add_section(out, "Metrics, medians over the attempts that are ok", metrics_table(view));
+  add_folded(out, "Configuration", pairs_table("configuration", "field", view.configuration));
+  add_folded(out, view.subjects.size() > 1 ? "Environment of the newest attempt" : "Environment",
+             pairs_table("environment", "fact", view.environment));
   if (view.baseline) add_baseline(out, *view.baseline);
-  add_section(out, "Tags", tags_table(view));
-  add_section(out, "Notes", notes_table(view));
+  if (!view.tags.empty()) add_section(out, "Tags", tags_table(view));
+  if (!view.notes.empty()) add_section(out, "Notes", notes_table(view));
   if (const auto command = reproducing_command(view)) {
     out.add(Heading{.level = 2, .text = "To repeat it and compare it with the record"});
     out.add(Paragraph{*command});

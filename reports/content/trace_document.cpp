@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "harness/trace/trace_summary.h"
+#include "reports/render/chart/axis.h"
 #include "reports/render/format/escape.h"
 #include "reports/render/format/number.h"
 #include "workloads/spec/fields_json.h"
@@ -93,14 +94,21 @@ Chart attribution_chart(const Attribution& attribution, std::size_t most) {
   Chart out{.key = "waterfall",
             .title = "From A's traced step to B's",
             .x = {.title = "share of a traced step"},
-            .y = {.title = "ms", .from_zero = true},
+            .y = {.title = "time (ms)", .from_zero = true},
             .series = {{.name = "step", .marks = Marks::bars, .points = {}, .colour = Colour::plain},
                        {.name = "longer", .marks = Marks::bars, .points = {}, .colour = Colour::bad},
-                       {.name = "shorter", .marks = Marks::bars, .points = {}, .colour = Colour::good}}};
+                       {.name = "shorter", .marks = Marks::bars, .points = {}, .colour = Colour::good}},
+            .sideways = true};
   const auto add = [&](ChartSeries& series, const std::string& name, double from, double to) {
     const auto x = static_cast<double>(out.x.categories.size());
     out.x.categories.push_back(name);
-    series.points.push_back({.x = x, .y = to - from, .low = std::min(from, to), .high = std::max(from, to)});
+    const bool is_step = &series == &out.series[0];
+    series.points.push_back(
+        {.x = x,
+         .y = to - from,
+         .low = std::min(from, to),
+         .high = std::max(from, to),
+         .text = is_step ? format_amount(to / kMilliseconds, "s") : human_time_change((to - from) * 1e6)});
   };
   add(out.series[0], "A", 0, attribution.a_s * kMilliseconds);
   double at = attribution.a_s;
@@ -209,21 +217,28 @@ Chart parts_chart(const std::vector<TraceSummary>& summaries) {
   Chart out{.key = "parts",
             .title = "Parts of a traced step, means",
             .x = {.title = "part"},
-            .y = {.title = "ms", .from_zero = true},
-            .series = {{.name = "", .marks = Marks::bars, .points = {}}}};
+            .y = {.title = "", .from_zero = true},
+            .series = {{.name = "", .marks = Marks::bars, .points = {}}},
+            .sideways = true};
+  constexpr double kTracedSecond = 1e-9;  // of a nanosecond
   std::map<std::string, double> sums;
+  double step = 0;
   for (const auto& summary : summaries) {
     for_each_part(summary, [&](std::string_view name, std::int64_t ns) {
-      sums[title_of(name)] += static_cast<double>(ns) / kNsPerMs;
+      sums[title_of(name)] += static_cast<double>(ns) * kTracedSecond / static_cast<double>(summaries.size());
     });
+    step += static_cast<double>(summary.wall_ns) * kTracedSecond / static_cast<double>(summaries.size());
   }
   for_each_part({}, [&](std::string_view name, std::int64_t) {
     const auto title = title_of(name);
     if (sums[title] == 0 || name == "collective_ns") return;
     out.series[0].points.push_back(
-        {.x = static_cast<double>(out.x.categories.size()), .y = sums[title] / static_cast<double>(summaries.size())});
+        {.x = static_cast<double>(out.x.categories.size()),
+         .y = sums[title],
+         .text = format_amount(sums[title], "s") + (step > 0 ? ", " + format_percent(sums[title] / step) : "")});
     out.x.categories.push_back(title);
   });
+  show_in_unit(out, "time", "s");
   return out;
 }
 

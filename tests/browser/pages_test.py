@@ -103,13 +103,54 @@ class Pages(unittest.TestCase):
         self.assertRegex(page.texts("figure.timeline [role=status]")[0], r"^[a-z_ ]+ \([a-z_]+\): [0-9.]+ us, from ")
         self.assertEqual(page.misdeeds(), [])
 
+    def test_a_chart_shows_the_values_at_the_pointer_and_zooms(self):
+        page = self.page("show", "latest")
+        page.run("""
+            window.at = (type, share) => {
+              const svg = document.querySelector("figure[data-key=step_times] svg");
+              const data = svg.querySelector("svg.data").getAttribute("viewBox") && svg.querySelector("svg.data");
+              const box = svg.getBoundingClientRect(), scale = box.width / svg.viewBox.baseVal.width;
+              const [left, width] = ["x", "width"].map((name) => Number(data.getAttribute(name)) * scale);
+              svg.dispatchEvent(new PointerEvent(type, { clientX: box.left + left + share * width, button: 0, pointerId: 1,
+                                                         clientY: box.top + 100 * scale, bubbles: true }));
+            };
+            SVGElement.prototype.setPointerCapture = () => {};  // a made-up pointer cannot be captured
+            window.at("pointermove", 1);
+        """)
+        readout = "figure[data-key=step_times] .readout"
+        self.assertRegex(page.texts(readout)[0], r"^step: 11, step time \(ms\): [0-9.]+$")
+        page.run("window.at('pointermove', 0.01)")
+        self.assertRegex(page.texts(readout)[0], r"^step: 0, ")
+        ticks = "figure[data-key=step_times] svg text.tick[visibility]"
+        visible = "return [...document.querySelectorAll(arguments[0])].filter((e) => e.getAttribute('visibility') !== 'hidden').length"
+        self.assertGreater(page.run(visible, ticks), 3)
+        page.run("window.at('pointerdown', 0.5); window.at('pointermove', 1); window.at('pointerup', 1)")
+        self.assertEqual(page.run(visible, ticks), 0, "the ticks of the whole axis have gone")
+        page.run("window.at('pointermove', 0.01)")
+        self.assertRegex(page.texts(readout)[0], r"^step: 6, ", "half of the steps are left")
+        page.driver.find_element(By.CSS_SELECTOR, "figure[data-key=step_times] figcaption button").click()
+        self.assertGreater(page.run(visible, ticks), 3)
+        page.run("window.at('pointermove', 0.01)")
+        self.assertRegex(page.texts(readout)[0], r"^step: 0, ")
+        self.assertEqual(page.misdeeds(), [])
+
+    def test_details_are_folded_and_open_with_a_click(self):
+        page = self.page("show", "latest")
+        sections = page.driver.find_elements(By.CSS_SELECTOR, "details.section")
+        self.assertEqual([section.text for section in sections], ["Configuration", "Environment"])
+        self.assertFalse(page.run("return document.querySelector('section[data-key=configuration]').checkVisibility()"))
+        sections[0].find_element(By.TAG_NAME, "summary").click()
+        self.assertTrue(page.run("return document.querySelector('section[data-key=configuration]').checkVisibility()"))
+
     def test_the_page_says_what_the_table_says(self):
         page = self.page("report")
         rows = json.loads(perfbench("report", "--db", self.db, "--format", "json"))["rows"]
         self.assertEqual(len(page.texts("tbody tr")), len(rows))
-        seen = {round(float(text), 6) for text in self.column(page, "step_time_s")}
+        self.assertIn("Step Time (ms)", page.texts("thead th"))
+        seen = [float(text) for text in self.column(page, "step_time_s")]
         for row in rows:
-            self.assertTrue(any(abs(one - row["step_time_s"]) <= 6e-4 * one for one in seen), row["step_time_s"])
+            expected_ms = 1000 * row["step_time_s"]
+            self.assertTrue(any(abs(one - expected_ms) <= 6e-4 * one for one in seen), expected_ms)
 
     def test_a_click_sorts_by_number_and_another_turns_it(self):
         page = self.page("report")
@@ -128,7 +169,7 @@ class Pages(unittest.TestCase):
         page = self.page("report")
         told = dict(zip(page.texts("dl.common dt"), page.texts("dl.common dd")))
         self.assertEqual(told["Precision"], "FP32")
-        self.assertNotIn("Step Time (s)", told)
+        self.assertNotIn("Step Time (ms)", told)
         titles = page.texts("thead th")
         self.assertNotIn("Precision", titles)
         self.assertIn("Attention", titles)

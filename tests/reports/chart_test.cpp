@@ -6,7 +6,8 @@
 #include <pugixml.hpp>
 #include <random>
 
-#include "reports/content/report_document.h"
+#include "reports/content/report_charts.h"
+#include "reports/render/chart/axis.h"
 #include "reports/render/chart/scene.h"
 #include "reports/render/chart/svg.h"
 #include "tests/reports/golden_file.h"
@@ -40,7 +41,10 @@ TEST(ChartTicks, AreRoundNumbersWithinTheRange) {
   EXPECT_THAT(axis_ticks({}, {0, 10}, 5), ElementsAre(0, 2, 4, 6, 8, 10));
   EXPECT_THAT(axis_ticks({}, {0.1, 0.4}, 4), ElementsAre(0.1, 0.2, testing::DoubleNear(0.3, 1e-15), 0.4));
   const ChartAxis logarithmic{.title = "", .scale = Scale::logarithmic};
-  EXPECT_THAT(axis_ticks(logarithmic, {1, 8}, 10), ElementsAre(1, 2, 4, 8));
+  EXPECT_THAT(axis_ticks(logarithmic, {1, 8}, 10), ElementsAre(1, 2, 5));
+  EXPECT_THAT(axis_ticks(logarithmic, {4, 9}, 5), ElementsAre(4, 5, 6, 7, 8, 9)) << "too short for 1, 2, 5";
+  const ChartAxis with_ticks{.title = "", .ticks = {1, 2, 4}};
+  EXPECT_THAT(axis_ticks(with_ticks, {0, 10}, 5), ElementsAre(1, 2, 4));
   EXPECT_EQ(axis_range(logarithmic, {0, -1, 4, 8}).low, 3.2);
   EXPECT_EQ(axis_range(logarithmic, {0}).low, 1);
   EXPECT_THAT(axis_ticks(logarithmic, {0.009, 110}, 10), ElementsAre(0.01, 0.1, 1, 10, 100));
@@ -89,7 +93,7 @@ TEST(ChartScene, PutsPointsWhereTheirNumbersAre) {
   EXPECT_NEAR(number(*dots[1], "cx") - number(*dots[0], "cx"), number(*dots[2], "cx") - number(*dots[1], "cx"), 0.11);
   EXPECT_NEAR(number(*dots[1], "cy") - number(*dots[0], "cy"), 2 * (number(*dots[2], "cy") - number(*dots[1], "cy")),
               0.21);
-  EXPECT_EQ(dots[0]->text, "a, devices: 1.000, s: 4.000 (3.500 to 4.500)");
+  EXPECT_EQ(dots[0]->text, "a, devices: 1, s: 4 (3.500 to 4.500)");
   EXPECT_EQ(shapes(scene, "line", "interval").size(), 1U);
   EXPECT_EQ(shapes(scene, "path", "ideal series-2").size(), 1U);
   EXPECT_EQ(shapes(scene, "rect", "shade").at(0)->text, "warm-up");
@@ -154,6 +158,74 @@ TEST(ChartScene, ASeriesHasTheColourOfItsMeaning) {
   // Each appears twice: at its point, then before its name.
   EXPECT_THAT(looks, ElementsAre("dot series-5", "dot series-2", "dot series-3", "dot series-2", "dot series-5",
                                  "dot series-2", "dot series-3", "dot series-2"));
+}
+
+Chart three_rows() {
+  return {.key = "k",
+          .title = "decisions",
+          .x = {.title = "metric", .categories = {"step_time_s, model=a", "short", std::string(90, 'x')}},
+          .y = {.title = "change (%)", .from_zero = true},
+          .series = {{.name = "does not matter", .marks = Marks::strips, .points = {{.x = 0, .low = -2, .high = 2}}},
+                     {.name = "REGRESSED",
+                      .marks = Marks::points,
+                      .points = {{.x = 0, .y = 10, .low = 8, .high = 12, .text = "+10 %"}, {.x = 1, .y = 0}}},
+                     {.name = "bars", .marks = Marks::bars, .points = {{.x = 2, .y = -5}}}},
+          .sideways = true};
+}
+
+TEST(ChartScene, ASidewaysChartHasARowForEachCategoryAndValuesToTheRight) {
+  const auto scene = draw(three_rows());
+  const auto dots = shapes(scene, "circle", "dot series-2");
+  ASSERT_GE(dots.size(), 2U);
+  EXPECT_GT(number(*dots[0], "cx"), number(*dots[1], "cx")) << "10 is to the right of 0";
+  EXPECT_LT(number(*dots[0], "cy"), number(*dots[1], "cy")) << "the first row is above the second";
+  const auto strip = *shapes(scene, "rect", "strip").at(0);
+  EXPECT_NEAR(number(strip, "x") + number(strip, "width") / 2, number(*dots[1], "cx"), 0.11) << "around 0";
+  const auto bar = *shapes(scene, "rect", "bar").at(0);
+  EXPECT_NEAR(number(bar, "x") + number(bar, "width"), number(*dots[1], "cx"), 0.11) << "from -5 to 0";
+  std::vector<std::string> texts;
+  for (const auto* shape : shapes(scene, "text")) texts.push_back(shape->text);
+  EXPECT_THAT(texts, testing::Contains("step_time_s, model=a"));
+  EXPECT_THAT(texts, testing::Contains("+10 %"));
+  EXPECT_THAT(texts, testing::Contains(std::string(44, 'x'))) << "a long name is wrapped, and nothing of it is lost";
+  EXPECT_THAT(texts, testing::Contains(std::string(2, 'x')));
+  EXPECT_EQ(number(*shapes(scene, "line", "interval").at(0), "y1"), number(*dots[0], "cy")) << "from left to right";
+}
+
+TEST(ChartScene, NamesBesidePointsDoNotCoverEachOther) {
+  Chart chart{
+      .key = "k", .title = "t", .x = {.title = "x"}, .y = {.title = "y"}, .series = {{.name = "", .points = {}}}};
+  chart.series[0].marks = Marks::points;
+  for (int i = 0; i < 12; ++i) {
+    chart.series[0].points.push_back({.x = 5, .y = 5 + 0.01 * i, .text = "name " + std::to_string(i)});
+  }
+  chart.series[0].points.push_back({.x = 0, .y = 0});
+  chart.series[0].points.push_back({.x = 10, .y = 10});
+  const auto scene = draw(chart);
+  std::vector<double> heights;
+  for (const auto* shape : shapes(scene, "text", "tick")) {
+    if (shape->text.starts_with("name ")) heights.push_back(number(*shape, "y"));
+  }
+  ASSERT_GE(heights.size(), 3U);
+  EXPECT_LT(heights.size(), 12U) << "those without room are left to the description of their points";
+  std::sort(heights.begin(), heights.end());
+  for (std::size_t i = 1; i < heights.size(); ++i) EXPECT_GE(heights[i] - heights[i - 1], 14.9);
+}
+
+TEST(ChartAxis, ValuesAreShownInAUnitThatSuitsThem) {
+  auto chart = two_lines();
+  for (auto& series : chart.series) {
+    for (auto& point : series.points) point.y *= 1e-3;
+  }
+  chart.y.from_zero = false;
+  show_in_unit(chart, "step time", "s");
+  EXPECT_EQ(chart.y.title, "step time (ms)");
+  EXPECT_NEAR(chart.series[0].points[0].y, 4, 1e-12);
+  EXPECT_NEAR(*chart.series[0].points[0].low, 3500, 1e-9);
+  chart.series[0].points[0].y = 3e9;
+  chart.y.from_zero = true;
+  show_in_unit(chart, "memory", "bytes");
+  EXPECT_EQ(chart.y.title, "memory (GiB)") << "from zero, the largest value decides";
 }
 
 TEST(ChartScene, AChartWithoutPointsHasItsAxes) {
@@ -223,6 +295,26 @@ TEST(ScalingCharts, UseRowsThatDifferOnlyAlongTheirAxis) {
   EXPECT_THAT(ys(weak[0].series[1]), ElementsAre(4, 4));
   EXPECT_TRUE(scaling_charts({row_of(1, 8, 4)}).empty());
   EXPECT_TRUE(scaling_charts({row_of(1, 8, 4), other}).empty());
+}
+
+TEST(MemoryCharts, NameTheCellsThatNoOtherBeatsInBoth) {
+  const auto row = [](const char* cell, double mebibytes, double tokens) {
+    auto out = row_of(1, 8, 1);
+    out.cell = cell;
+    out.peak_memory_bytes = mebibytes * 1024 * 1024;
+    out.tokens_per_s = tokens;
+    return out;
+  };
+  const std::vector<ReportRow> rows{row("model=m remat=none", 40, 200), row("model=m remat=full dp=2", 20, 150),
+                                    row("model=m remat=bad", 30, 140)};
+  const auto charts = memory_charts(rows);
+  ASSERT_EQ(charts.size(), 1U);
+  EXPECT_EQ(charts[0].x.title, "memory of a device (MiB)");
+  ASSERT_EQ(charts[0].series.size(), 1U);
+  std::vector<std::string> names;
+  for (const auto& point : charts[0].series[0].points) names.push_back(point.text);
+  EXPECT_THAT(names, ElementsAre("none", "full dp=2", ""));
+  EXPECT_TRUE(memory_charts({rows[0], rows[1]}).empty());
 }
 
 }  // namespace

@@ -36,5 +36,18 @@ TEST(Quantity, ADifferenceOfTimesHasItsSign) {
   EXPECT_EQ(human_time_change(0), "+0 ns");
 }
 
+TEST(Quantity, AnAmountHasTheUnitInWhichItIsReadBest) {
+  EXPECT_EQ(format_amount(0.0125, "s"), "12.50 ms");
+  EXPECT_EQ(format_amount(0.72, "s"), "0.7200 s");
+  EXPECT_EQ(format_amount(3.2e-7, "s"), "320 ns");
+  EXPECT_EQ(format_amount(3e9, "bytes"), "2.794 GiB");
+  EXPECT_EQ(format_amount(512, "bytes"), "512 B");
+  EXPECT_EQ(format_amount(0.416, "fraction"), "41.6 %");
+  EXPECT_EQ(format_amount(12, "count"), "12");
+  EXPECT_EQ(format_amount(2.5e7, "1/s"), "25.0 M/s");
+  EXPECT_EQ(format_amount(7.657, "nats"), "7.657 nats");
+  EXPECT_EQ(shown_unit("s", 0).name, "s");
+}
+
 }  // namespace
 }  // namespace perfbench::reports

@@ -35,6 +35,15 @@ TEST(HistoryCharts, NameTheCommitOfEachNight) {
   EXPECT_THAT(chart.series, SizeIs(1));
 }
 
+TEST(HistoryCharts, HaveTheDatesOfNightsAlongTheAxisAndAUnitThatSuitsTheValues) {
+  auto series = series_of(3, 9);
+  for (auto& night : series.nights) night.value *= 0.02;
+  const auto chart = series_chart(series, "step_time_s");
+  EXPECT_THAT(chart.x.categories, testing::ElementsAre("2026-01-01", "2026-01-01", "2026-01-01"));
+  EXPECT_EQ(chart.y.title, "step_time_s (ms)");
+  EXPECT_NEAR(chart.series[0].points[2].y, 1000 * series.nights[2].value, 1e-9);
+}
+
 TEST(HistoryCharts, DrawTheValuesOfTheScreenMinusTheControl) {
   auto series = series_of(3, 9);
   series.control = true;
@@ -43,7 +52,7 @@ TEST(HistoryCharts, DrawTheValuesOfTheScreenMinusTheControl) {
   ASSERT_THAT(chart.series, SizeIs(2));
   EXPECT_EQ(chart.series[1].marks, Marks::ideal);
   ASSERT_THAT(chart.series[1].points, SizeIs(2));
-  EXPECT_EQ(chart.series[1].points[1].x, 3);
+  EXPECT_EQ(chart.series[1].points[1].x, 2);
   EXPECT_NEAR(chart.series[1].points[1].y, 0.8, 1e-12);
 }
 
@@ -61,8 +70,8 @@ TEST(HistoryCharts, ShadeTheNightsOnWhichTheMachineChanged) {
       {.night = series.nights[2].night, .of = harness::ChangeOf::other_facts, .facts = {{"kernel", "6.1", "6.5"}}});
   const auto chart = series_chart(series, "step_time_s");
   ASSERT_THAT(chart.spans, SizeIs(1));
-  EXPECT_EQ(chart.spans[0].from, 2.5);
-  EXPECT_EQ(chart.spans[0].to, 3.5);
+  EXPECT_EQ(chart.spans[0].from, 1.5);
+  EXPECT_EQ(chart.spans[0].to, 2.5);
   EXPECT_THAT(chart.spans[0].name, testing::HasSubstr("kernel 6.1 -> 6.5"));
 }
 
@@ -70,7 +79,7 @@ TEST(HistoryCharts, ShadeTheNightsOnWhichTheMachineChanged) {
 TEST(HistoryCharts, ScoreEachNightAsItWasThen) {
   const auto quiet = score_chart(series_of(40, 99)).series[0].points;
   ASSERT_THAT(quiet, SizeIs(28));
-  EXPECT_EQ(quiet.front().x, 13);
+  EXPECT_EQ(quiet.front().x, 12);
   const auto shifted = score_chart(series_of(40, 36)).series[0].points;
   for (std::size_t i = 0; i < 23; ++i) EXPECT_EQ(shifted[i].y, quiet[i].y) << "earlier nights do not show it";
   EXPECT_GT(shifted.back().y, 3 * quiet.back().y);

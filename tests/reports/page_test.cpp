@@ -57,6 +57,30 @@ TEST(Page, HasEveryBlockAndEveryColumn) {
   EXPECT_EQ(table["row_notes"], Json({{"0", {0, 1}}, {"1", {1}}}));
 }
 
+TEST(Page, BeginsWithATitleItsOriginAndTheAnswer) {
+  Document document;
+  document.page_title = "Runs";
+  document.add(Headline{.text = "worse", .tone = Tone::bad});
+  document.add(Cards{{{.title = "cells", .value = "1 of 2", .detail = "failed", .tone = Tone::doubtful}}});
+  document.add(Heading{.level = 3, .text = "Details", .folded = true});
+  document.add_origin("Date", "2026-01-31");
+  document.add_origin("Commit", "");
+  document.add_origin("Machine", "a CPU");
+  const auto blocks = data_of(render_html(document))["blocks"];
+  ASSERT_EQ(blocks.size(), 5U);
+  EXPECT_EQ(blocks[0], Json({{"kind", "heading"}, {"level", 1}, {"text", "Runs"}}));
+  EXPECT_EQ(blocks[1]["facts"], Json::parse(R"([["Date", "2026-01-31"], ["Machine", "a CPU"]])"))
+      << "an unknown fact is left out";
+  EXPECT_EQ(blocks[2], Json({{"kind", "headline"}, {"text", "worse"}, {"tone", "bad"}}));
+  EXPECT_EQ(blocks[3]["cards"][0]["text"], "1 of 2");
+  EXPECT_EQ(blocks[3]["cards"][0]["tone"], "doubtful");
+  EXPECT_EQ(blocks[4]["level"], 2) << "no level is left out";
+  EXPECT_EQ(blocks[4]["folded"], true);
+  // Text and Markdown have the answer alone.
+  EXPECT_EQ(render_text(document, {}), "worse\n\nDetails\n");
+  EXPECT_EQ(render_markdown(document), "**worse**\n\n### Details\n");
+}
+
 TEST(Page, DataCannotEndItsElementOrTakeASlot) {
   Document document;
   const std::string hostile = "</script><!--<script>@SCRIPT@ @STYLE@ @DOCUMENT@\u202e";

@@ -90,8 +90,9 @@ TEST(RowChoice, DecidesWhatEveryFormatOfAReportHas) {
   }
   const RowChoice choice{.columns = {"seq_len", "model", "step_time"}, .sort = "step_time", .best = 2};
   const auto document = report_document({report}, TableStyle::table, choice);
-  EXPECT_THAT(render_markdown(document), testing::AllOf(HasSubstr("| Sequence Length | Model      | Step Time (s) |"),
+  EXPECT_THAT(render_markdown(document), testing::AllOf(HasSubstr("| Sequence Length | Model      | Step Time (ms) |"),
                                                         HasSubstr("2 of 3 rows are shown")));
+  EXPECT_THAT(render_markdown(document), HasSubstr("| 250.0          |")) << "in the unit of the shortest";
   EXPECT_EQ(render_csv(document), "seq_len,model,step_time_s\r\n16,llama-tiny,0.25\r\n32,llama-tiny,0.5\r\n");
   const auto rows = nlohmann::json::parse(render_json(document))["rows"];
   ASSERT_EQ(rows.size(), 2U);

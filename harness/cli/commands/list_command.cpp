@@ -1,5 +1,6 @@
 // perfbench list: the contents of a database, and lists that need none.
 #include <CLI/CLI.hpp>
+#include <cctype>
 #include <memory>
 #include <string>
 
@@ -72,9 +73,17 @@ std::optional<reports::Document> known_list(const ListOptions& options, const Co
   return std::nullopt;
 }
 
+// "Runs"
+std::string page_title(const ListOptions& options) {
+  std::string out(spec::enum_name(options.what));
+  out.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(out.front())));
+  return out;
+}
+
 ExitCode list_things(const ListOptions& options, const CommandContext& context) {
   try {
-    if (const auto known = known_list(options, context)) {
+    if (auto known = known_list(options, context)) {
+      known->page_title = page_title(options);
       print_document(*known, options.format, options.layout);
       return ExitCode::fine;
     }
@@ -82,7 +91,9 @@ ExitCode list_things(const ListOptions& options, const CommandContext& context) 
     throw InputError(std::string("[list] ") + e.what());
   }
   const auto db = open_database(options.db, {.mode = OpenMode::read_only});
-  print_document(stored_list(db, options), options.format, options.layout);
+  auto listed = stored_list(db, options);
+  listed.page_title = page_title(options);
+  print_document(listed, options.format, options.layout);
   return tell_left_out(db, ExitCode::fine);
 }
 

@@ -64,7 +64,10 @@ ExitCode trace(const TraceOptions& options) {
   const auto folder = traced_folder(options.run, options.places);
   const auto traces = traces_of(folder);
   const auto document = [&] {
-    return options.against.empty() ? reports::trace_view(traces) : difference(options, traces);
+    auto out = options.against.empty() ? reports::trace_view(traces) : difference(options, traces);
+    out.page_title = options.against.empty() ? "Traced steps of " + options.run
+                                             : "B, " + options.run + ", compared with A, " + options.against;
+    return out;
   };
   const auto& output = options.layout.output;
   if (format) {

@@ -4,12 +4,15 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <fstream>
+#include <string>
 
 #include "harness/cli/shell/options.h"
 #include "harness/cli/shell/value_checks.h"
 #include "harness/evidence/output_file.h"
 #include "harness/system/input_error.h"
 #include "reports/render/document/terminal.h"
+#include "reports/render/format/escape.h"
 #include "reports/render/format/print.h"
 
 namespace perfbench::harness {
@@ -197,8 +200,27 @@ void add_file_option(CLI::App& command, LayoutOptions& options) {
   command.add_option("--chart", options.chart, "for format svg: only the charts with this name; default: all");
 }
 
+namespace {
+
+// The command that is running, in the form in which a user types it.
+std::string command_line() {
+  std::ifstream arguments("/proc/self/cmdline", std::ios::binary);
+  std::string out;
+  for (std::string word; std::getline(arguments, word, '\0');) {
+    out += out.empty() ? std::string("perfbench") : " " + reports::shell_word(word);
+  }
+  return out;
+}
+
+std::string page_of_command(reports::Document document) {
+  document.add_origin("Command", command_line());
+  return reports::render_html(document);
+}
+
+}  // namespace
+
 void write_page(const reports::Document& document, const LayoutOptions& layout) {
-  if (!layout.html.empty()) write_output(layout.html, reports::render_html(document));
+  if (!layout.html.empty()) write_output(layout.html, page_of_command(document));
 }
 
 namespace {
@@ -220,7 +242,9 @@ void print_document(const reports::Document& document, reports::DocumentFormat f
   const bool is_drawing = format == reports::DocumentFormat::svg;
   if (is_drawing || !layout.output.empty()) {
     constexpr reports::TextLayout kWhole{.width = 0};
-    const auto text = is_drawing ? rendered_svg(document, layout.chart) : reports::render(document, format, kWhole);
+    const auto text = is_drawing                                ? rendered_svg(document, layout.chart)
+                      : format == reports::DocumentFormat::html ? page_of_command(document)
+                                                                : reports::render(document, format, kWhole);
     if (layout.output.empty()) return reports::print_text(stdout, text);
     write_output(layout.output, text);
     return;

@@ -15,6 +15,7 @@ struct ChartAxis {
   std::vector<std::string> categories = {};  // if not empty, category i is at i
   bool from_zero = false;                    // for a linear axis
   std::optional<double> end = {};  // for a linear y axis: a value far above it becomes an arrow with its number
+  std::vector<double> ticks = {};  // empty: round numbers
 };
 
 struct ChartPoint {
@@ -23,11 +24,13 @@ struct ChartPoint {
   std::optional<double> low = {};   // an interval around y
   std::optional<double> high = {};  // low and high are given both or not at all
   std::string label = {};           // describes the point, beyond its numbers
+  std::string text = {};            // stands beside the point: its name, or its value with digits and unit
 };
 
 // connected: a line with a mark for each point, or without marks if there are many. ideal: a dashed line without marks,
-// for a limit or perfect scaling. bars: from 0 or, if a point has an interval, over the interval.
-enum class Marks { connected, points, ideal, bars };
+// for a limit or perfect scaling. bars: from 0 or, if a point has an interval, over the interval. strips: a shaded
+// range, from low to high, over the width of a category.
+enum class Marks { connected, points, ideal, bars, strips };
 
 // by_place: by its index in the chart, if all series have this colour. limit: for a value with which others are
 // compared.
@@ -54,6 +57,9 @@ struct Chart {
   ChartAxis y;
   std::vector<ChartSeries> series;
   std::vector<ChartSpan> spans = {};
+  // The categories of x stand below each other, each on a row of its own, and y goes to the right. For categories with
+  // long names.
+  bool sideways = false;
 };
 
 }  // namespace perfbench::reports

@@ -4,101 +4,23 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 
+#include "reports/render/chart/axis.h"
 #include "reports/render/format/number.h"
 #include "reports/render/format/shown.h"
 
 namespace perfbench::reports {
 namespace {
 
-double step_of(double span, int wanted) {
-  const double rough = span / wanted;
-  const double power = std::pow(10.0, std::floor(std::log10(rough)));
-  for (const double factor : {1.0, 2.0, 5.0}) {
-    if (factor * power >= rough) return factor * power;
-  }
-  return 10.0 * power;
-}
-
-std::vector<double> powers(double base, const AxisRange& range) {
-  std::vector<double> out;
-  // Logarithms of powers are integers up to rounding.
-  constexpr double kSlack = 1e-9;
-  const auto first = static_cast<int>(std::ceil(std::log(range.low) / std::log(base) - kSlack));
-  const auto last = static_cast<int>(std::floor(std::log(range.high) / std::log(base) + kSlack));
-  for (int i = first; i <= last; ++i) out.push_back(std::pow(base, i));
-  return out;
-}
-
-// Covers the values that a logarithmic axis can show.
-AxisRange logarithmic_range(const std::vector<double>& values) {
-  constexpr double kMargin = 1.25;
-  std::optional<AxisRange> out;
-  for (const double value : values) {
-    if (!(value > 0)) continue;
-    if (!out) out = {value, value};
-    out = {std::min(out->low, value), std::max(out->high, value)};
-  }
-  return out ? AxisRange{out->low / kMargin, out->high * kMargin} : AxisRange{1, 10};
-}
-
-}  // namespace
-
-AxisRange axis_range(const ChartAxis& axis, const std::vector<double>& values) {
-  if (!axis.categories.empty()) return {-0.5, static_cast<double>(axis.categories.size()) - 0.5};
-  if (axis.scale == Scale::logarithmic) return logarithmic_range(values);
-  if (values.empty()) return {};
-  const auto [least, most] = std::minmax_element(values.begin(), values.end());
-  AxisRange out{*least, *most};
-  if (axis.from_zero) out = {std::min(out.low, 0.0), std::max(out.high, 0.0)};
-  if (out.low == out.high) {
-    const double around = out.low == 0 ? 1 : std::abs(out.low) * 0.1;
-    out = {out.low - around, out.high + around};
-  }
-  constexpr int kSteps = 6;
-  const double step = step_of(out.high - out.low, kSteps);
-  return {std::floor(out.low / step) * step, std::ceil(out.high / step) * step};
-}
-
-std::vector<double> axis_ticks(const ChartAxis& axis, const AxisRange& range, int wanted) {
-  std::vector<double> out;
-  if (!axis.categories.empty()) {
-    const auto count = static_cast<int>(axis.categories.size());
-    const int each = std::max(1, (count + wanted - 1) / wanted);
-    for (int i = 0; i < count; i += each) out.push_back(i);
-    return out;
-  }
-  if (axis.scale == Scale::logarithmic) {
-    out = powers(10, range);
-    constexpr std::size_t kFew = 3;
-    if (out.size() < kFew) out = powers(2, range);
-    while (static_cast<int>(out.size()) > wanted) {
-      std::vector<double> fewer;
-      for (std::size_t i = 0; i < out.size(); i += 2) fewer.push_back(out[i]);
-      out = fewer;
-    }
-    return out;
-  }
-  const double step = step_of(range.high - range.low, wanted);
-  // Uses integer multiples, because sums of steps would not be equal on every machine.
-  const auto first = static_cast<long>(std::ceil(range.low / step - 1e-9));
-  const auto last = static_cast<long>(std::floor(range.high / step + 1e-9));
-  for (long i = first; i <= last; ++i) out.push_back(static_cast<double>(i) * step);
-  return out;
-}
-
-namespace {
-
 constexpr int kWidth = 720;
-constexpr int kHeight = 360;
-constexpr double kLeft = 72;
-constexpr double kRight = kWidth - 16.0;
-constexpr double kTop = 16;
-constexpr double kBottom = kHeight - 56.0;
-constexpr double kLegendLine = 18;
+constexpr double kLetter = 6.7;     // the width of an average letter
+constexpr double kTextLine = 15;    // the height of a line of text
+constexpr double kLegendLine = 18;  // ... and of the legend
+constexpr double kAxisHeight = 52;  // the ticks and the title below a chart
 constexpr std::size_t kColours = 6;
 constexpr std::size_t kMarkedPoints = 100;  // series with more points become a line without marks
+constexpr std::size_t kNameLetters = 44;    // longer names of rows are wrapped
+constexpr std::size_t kNameLines = 4;
 
 // The number of a colour in chart.css. There 2, 3 and 5 are the colours that mean bad, good and doubtful elsewhere.
 std::size_t colour_number(Colour colour, std::size_t place) {
@@ -126,6 +48,40 @@ std::string coordinate(double value) {
   return text == "-0" ? "0" : text;
 }
 
+std::string value_text(double value) {
+  constexpr double kWhole = 1e6;
+  const bool is_whole = std::abs(value) < kWhole && value == std::round(value);
+  return is_whole ? fmt::format("{:.0f}", value) : format_number(value);
+}
+
+// Breaks after commas and spaces, or anywhere if there are none.
+std::vector<std::string> name_lines(const std::string& name) {
+  std::vector<std::string> out;
+  std::string_view rest = name;
+  while (rest.size() > kNameLetters && out.size() + 1 < kNameLines) {
+    const auto piece = cut_to(rest, kNameLetters);
+    const auto found = piece.find_last_of(" ,");
+    const auto end = found == std::string_view::npos ? piece.size() : found + 1;
+    out.emplace_back(rest.substr(0, end));
+    rest.remove_prefix(end);
+  }
+  out.emplace_back(rest.size() <= kNameLetters ? std::string(rest)
+                                               : std::string(cut_to(rest, kNameLetters - 1)) + "\u2026");
+  return out;
+}
+
+double text_width(const std::string& text) {
+  return kLetter * static_cast<double>(text.size());
+}
+
+// The rectangle between the axes, in pixels.
+struct Frame {
+  double left = 64;
+  double right = kWidth - 16.0;
+  double top = 30;
+  double bottom = 308;
+};
+
 class Drawing {
  public:
   explicit Drawing(const Chart& chart) : chart_(chart) {
@@ -146,11 +102,16 @@ class Drawing {
       for (auto& y : ys) y = std::min(y, *chart.y.end);
     }
     y_ = axis_range(chart.y, ys);
-    const std::size_t named = chart.series.size() > 1 ? chart.series.size() : 0;
-    scene_ = {.title = shown(chart.title),
-              .width = kWidth,
-              .height = kHeight + static_cast<int>(kLegendLine * static_cast<double>(named)),
-              .shapes = {}};
+    if (chart.sideways) fit_rows();
+    scene_.title = shown(chart.title);
+    scene_.width = kWidth;
+    scene_.sideways = chart.sideways;
+    scene_.left = frame_.left;
+    scene_.top = frame_.top;
+    scene_.right = frame_.right;
+    scene_.bottom = frame_.bottom;
+    scene_.x = axis_of_scene(chart.x, x_);
+    scene_.y = axis_of_scene(chart.y, y_);
   }
 
   Scene scene() {
@@ -160,11 +121,16 @@ class Drawing {
       const auto& series = chart_.series[i];
       if (series.marks == Marks::bars) {
         bars(series, i);
+      } else if (series.marks == Marks::strips) {
+        strips(series, i);
       } else {
         line(series, i);
       }
+      if (chart_.sideways) values(series);
     }
-    if (chart_.series.size() > 1) legend();
+    if (!chart_.sideways) names();
+    const double end = frame_.bottom + kAxisHeight;
+    scene_.height = static_cast<int>(std::ceil(chart_.series.size() > 1 ? legend(end) : end));
     return std::move(scene_);
   }
 
@@ -174,79 +140,165 @@ class Drawing {
     scene_.shapes.push_back({std::move(tag), std::move(attributes), std::move(text)});
   }
 
+  static SceneAxis axis_of_scene(const ChartAxis& axis, const AxisRange& range) {
+    SceneAxis out{.title = shown(axis.title),
+                  .is_logarithmic = axis.scale == Scale::logarithmic,
+                  .low = range.low,
+                  .high = range.high,
+                  .categories = {}};
+    for (const auto& name : axis.categories) out.categories.push_back(shown(name));
+    return out;
+  }
+
+  // Room for the names of the rows on the left and for their values on the right.
+  void fit_rows() {
+    double names = 0;
+    std::size_t lines = 1;
+    for (const auto& name : chart_.x.categories) {
+      names_.push_back(name_lines(shown(name)));
+      lines = std::max(lines, names_.back().size());
+      for (const auto& piece : names_.back()) names = std::max(names, text_width(piece));
+    }
+    double values = 0;
+    for (const auto& series : chart_.series) {
+      for (const auto& point : series.points) values = std::max(values, text_width(shown(point.text)));
+    }
+    constexpr double kGap = 12;
+    constexpr double kRow = 26;
+    frame_.left = names + 2 * kGap;
+    frame_.right = kWidth - kGap - (values > 0 ? values + kGap : kGap);
+    frame_.top = 8;
+    const double row = std::max(kRow, kTextLine * static_cast<double>(lines) + 8);
+    frame_.bottom = frame_.top + row * static_cast<double>(std::max<std::size_t>(names_.size(), 1));
+  }
+
   // The distance between two bars, which is always the same.
   static double spacing(const ChartSeries& series) {
     if (series.points.size() < 2) return 1;
     return (series.points.back().x - series.points.front().x) / static_cast<double>(series.points.size() - 1);
   }
 
-  static double share(const ChartAxis& axis, const AxisRange& range, double value) {
-    if (axis.scale == Scale::logarithmic) return std::log(value / range.low) / std::log(range.high / range.low);
-    return (value - range.low) / (range.high - range.low);
+  double along_x(double x) const {
+    const double share = axis_share(chart_.x, x_, x);
+    return chart_.sideways ? frame_.top + (frame_.bottom - frame_.top) * share
+                           : frame_.left + (frame_.right - frame_.left) * share;
   }
-  double across(double x) const { return kLeft + (kRight - kLeft) * share(chart_.x, x_, x); }
-  double down(double y) const { return kBottom - (kBottom - kTop) * share(chart_.y, y_, std::min(y, y_.high)); }
-
-  // As much of a name as there is room for; the description of a point has all of it.
-  static std::string tick_text(const ChartAxis& axis, double value, std::size_t marks) {
-    if (!axis.categories.empty()) {
-      constexpr double kLetter = 6;
-      const auto room = static_cast<std::size_t>((kRight - kLeft) / static_cast<double>(marks) / kLetter);
-      const auto name = shown(axis.categories[static_cast<std::size_t>(value)]);
-      return name.size() <= room ? name : std::string(cut_to(name, std::max<std::size_t>(room, 2) - 1)) + "\u2026";
-    }
-    constexpr double kLong = 1e5;
-    return std::abs(value) >= kLong ? human_count(value) : fmt::format("{:.6g}", value);
+  double along_y(double y) const {
+    const double share = axis_share(chart_.y, y_, std::min(y, y_.high));
+    return chart_.sideways ? frame_.left + (frame_.right - frame_.left) * share
+                           : frame_.bottom - (frame_.bottom - frame_.top) * share;
+  }
+  // In pixels from the left and from the top.
+  std::pair<double, double> at(double x, double y) const {
+    return chart_.sideways ? std::pair(along_y(y), along_x(x)) : std::pair(along_x(x), along_y(y));
   }
 
   void text(double x, double y, const char* anchor, const char* look, const std::string& content) {
     add("text", {{"x", coordinate(x)}, {"y", coordinate(y)}, {"text-anchor", anchor}, {"class", look}}, content);
   }
-  void stroke(double x1, double y1, double x2, double y2, const std::string& look) {
-    add("line", {{"x1", coordinate(x1)},
-                 {"y1", coordinate(y1)},
-                 {"x2", coordinate(x2)},
-                 {"y2", coordinate(y2)},
+  void stroke(std::pair<double, double> from, std::pair<double, double> to, const std::string& look) {
+    add("line", {{"x1", coordinate(from.first)},
+                 {"y1", coordinate(from.second)},
+                 {"x2", coordinate(to.first)},
+                 {"y2", coordinate(to.second)},
                  {"class", look}});
+  }
+  void box(std::pair<double, double> a, std::pair<double, double> b, const std::string& look, std::string content) {
+    add("rect",
+        {{"x", coordinate(std::min(a.first, b.first))},
+         {"y", coordinate(std::min(a.second, b.second))},
+         {"width", coordinate(std::abs(a.first - b.first))},
+         {"height", coordinate(std::abs(a.second - b.second))},
+         {"class", look}},
+        std::move(content));
   }
 
   void shade() {
     for (const auto& span : chart_.spans) {
-      const double from = std::clamp(across(std::max(span.from, x_.low)), kLeft, kRight);
-      const double to = std::clamp(across(std::min(span.to, x_.high)), kLeft, kRight);
-      add("rect",
-          {{"x", coordinate(from)},
-           {"y", coordinate(kTop)},
-           {"width", coordinate(std::max(to - from, 0.0))},
-           {"height", coordinate(kBottom - kTop)},
-           {"class", "shade"}},
-          shown(span.name));
+      const double from = std::clamp(span.from, x_.low, x_.high);
+      const double to = std::clamp(span.to, x_.low, x_.high);
+      box(at(from, y_.low), at(std::max(from, to), y_.high), "shade", shown(span.name));
     }
   }
 
   void axes() {
-    constexpr int kAcross = 10;
-    constexpr int kUp = 6;
-    for (const double tick : axis_ticks(chart_.y, y_, kUp)) {
-      stroke(kLeft, down(tick), kRight, down(tick), "grid");
-      text(kLeft - 6, down(tick) + 4, "end", "tick", tick_text(chart_.y, tick, 1));
+    constexpr int kTicks = 8;
+    const auto ends = [this](double y) { return std::pair(at(x_.low, y), at(x_.high, y)); };
+    for (const double tick : axis_ticks(chart_.y, y_, chart_.sideways ? kTicks : kTicks - 2)) {
+      const auto [from, to] = ends(tick);
+      stroke(from, to, "grid");
+      const auto content = tick_text(chart_.y, tick, kNameLetters);
+      if (chart_.sideways) {
+        text(from.first, frame_.bottom + 17, "middle", "tick", content);
+      } else {
+        text(frame_.left - 6, from.second + 4, "end", "tick", content);
+      }
     }
-    const auto ticks = axis_ticks(chart_.x, x_, kAcross);
-    for (const double tick : ticks) {
-      stroke(across(tick), kBottom, across(tick), kBottom + 4, "axis");
-      text(across(tick), kBottom + 17, "middle", "tick", tick_text(chart_.x, tick, ticks.size()));
+    if (chart_.sideways) {
+      rows();
+    } else {
+      const auto ticks = axis_ticks(chart_.x, x_, kTicks);
+      const double room = (frame_.right - frame_.left) / static_cast<double>(ticks.size());
+      for (const double tick : ticks) {
+        const double x = along_x(tick);
+        stroke({x, frame_.bottom}, {x, frame_.bottom + 4}, "axis");
+        text(x, frame_.bottom + 17, "middle", "tick",
+             tick_text(chart_.x, tick, static_cast<std::size_t>(room / kLetter)));
+      }
+      text(4, frame_.top - 14, "start", "title", shown(chart_.y.title));
     }
-    stroke(kLeft, kBottom, kRight, kBottom, "axis");
-    stroke(kLeft, kTop, kLeft, kBottom, "axis");
-    text((kLeft + kRight) / 2, kBottom + 38, "middle", "title", shown(chart_.x.title));
-    const double middle = (kTop + kBottom) / 2;
-    add("text",
-        {{"x", coordinate(-middle)},
-         {"y", "14"},
-         {"transform", "rotate(-90)"},
-         {"text-anchor", "middle"},
-         {"class", "title"}},
-        shown(chart_.y.title));
+    stroke({frame_.left, frame_.bottom}, {frame_.right, frame_.bottom}, "axis");
+    stroke({frame_.left, frame_.top}, {frame_.left, frame_.bottom}, "axis");
+    text((frame_.left + frame_.right) / 2, frame_.bottom + 38, "middle", "title",
+         shown(chart_.sideways ? chart_.y.title : chart_.x.title));
+  }
+
+  void rows() {
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+      const auto& lines = names_[i];
+      double y = along_x(static_cast<double>(i)) + 4 - kTextLine * static_cast<double>(lines.size() - 1) / 2;
+      for (const auto& line : lines) {
+        text(frame_.left - 8, y, "end", "tick", line);
+        y += kTextLine;
+      }
+    }
+    // From negative to positive values, zero is a line of its own.
+    if (y_.low < 0 && y_.high > 0) stroke(at(x_.low, 0), at(x_.high, 0), "axis");
+  }
+
+  void values(const ChartSeries& series) {
+    for (const auto& point : series.points) {
+      if (point.text.empty()) continue;
+      text(kWidth - 8.0, along_x(point.x) + 4, "end", "tick", shown(point.text));
+    }
+  }
+
+  // Puts each text beside its point, where it covers no other one. A text without such a place is left out; the point's
+  // description has it.
+  void names() {
+    std::vector<Frame> taken;
+    for (const auto& series : chart_.series) {
+      for (const auto& point : series.points) {
+        if (point.text.empty()) continue;
+        const auto content = shown(point.text);
+        const double width = text_width(content);
+        const auto [x, y] = at(point.x, point.y);
+        for (const double down : {4.0, 4 - kTextLine, 4 + kTextLine, 4 - 2 * kTextLine, 4 + 2 * kTextLine}) {
+          const bool to_the_right = x + 8 + width <= kWidth;
+          const double left = to_the_right ? x + 8 : x - 8 - width;
+          const Frame room{left, left + width, y + down - kTextLine + 3, y + down + 3};
+          const bool is_inside = room.left >= frame_.left && room.top >= frame_.top && room.bottom <= frame_.bottom;
+          const bool is_free = std::none_of(taken.begin(), taken.end(), [&room](const Frame& other) {
+            return room.left < other.right && other.left < room.right && room.top < other.bottom &&
+                   other.top < room.bottom;
+          });
+          if (!is_inside || !is_free) continue;
+          taken.push_back(room);
+          text(to_the_right ? x + 8 : x - 8, y + down, to_the_right ? "start" : "end", "tick", content);
+          break;
+        }
+      }
+    }
   }
 
   std::string look(const char* what, std::size_t series) const {
@@ -254,10 +306,10 @@ class Drawing {
   }
 
   std::string point_text(const ChartSeries& series, const ChartPoint& point) const {
-    const auto x = chart_.x.categories.empty() ? format_number(point.x)
-                                               : chart_.x.categories.at(static_cast<std::size_t>(point.x));
-    auto out = fmt::format("{}: {}, {}: {}", chart_.x.title, x, chart_.y.title, format_number(point.y));
-    if (point.low) out += fmt::format(" ({} to {})", format_number(*point.low), format_number(*point.high));
+    const auto x =
+        chart_.x.categories.empty() ? value_text(point.x) : chart_.x.categories.at(static_cast<std::size_t>(point.x));
+    auto out = fmt::format("{}: {}, {}: {}", chart_.x.title, x, chart_.y.title, value_text(point.y));
+    if (point.low) out += fmt::format(" ({} to {})", value_text(*point.low), value_text(*point.high));
     if (!series.name.empty()) out = series.name + ", " + out;
     if (!point.label.empty()) out += ", " + point.label;
     return shown(out);
@@ -265,18 +317,18 @@ class Drawing {
 
   void bars(const ChartSeries& series, std::size_t number) {
     constexpr double kFilled = 0.8;
-    const double step = chart_.x.categories.empty() ? spacing(series) : 1;
-    const double width = (across(x_.low + step) - across(x_.low)) * kFilled;
+    const double half = (chart_.x.categories.empty() ? spacing(series) : 1) * kFilled / 2;
     for (const auto& point : series.points) {
-      const double from = down(point.low.value_or(std::max(0.0, y_.low)));
-      const double to = down(point.high.value_or(point.y));
-      add("rect",
-          {{"x", coordinate(across(point.x) - width / 2)},
-           {"y", coordinate(std::min(from, to))},
-           {"width", coordinate(width)},
-           {"height", coordinate(std::abs(to - from))},
-           {"class", look("bar", number)}},
-          point_text(series, point));
+      const double from = point.low.value_or(std::max(0.0, y_.low));
+      const double to = point.high.value_or(point.y);
+      box(at(point.x - half, from), at(point.x + half, to), look("bar", number), point_text(series, point));
+    }
+  }
+
+  void strips(const ChartSeries& series, std::size_t number) {
+    for (const auto& point : series.points) {
+      box(at(point.x - 0.5, point.low.value_or(y_.low)), at(point.x + 0.5, point.high.value_or(y_.high)),
+          look("strip", number), point_text(series, point));
     }
   }
 
@@ -286,9 +338,9 @@ class Drawing {
     if (points.size() <= kMost) return points;
     std::vector<ChartPoint> out;
     for (std::size_t begin = 0; begin < points.size();) {
-      const auto column = std::floor(across(points[begin].x));
+      const auto column = std::floor(along_x(points[begin].x));
       std::size_t end = begin;
-      while (end < points.size() && std::floor(across(points[end].x)) == column) ++end;
+      while (end < points.size() && std::floor(along_x(points[end].x)) == column) ++end;
       const auto of = [&](std::size_t i) { return points.begin() + static_cast<std::ptrdiff_t>(i); };
       const auto [low, high] =
           std::minmax_element(of(begin), of(end), [](const ChartPoint& a, const ChartPoint& b) { return a.y < b.y; });
@@ -307,67 +359,81 @@ class Drawing {
     if (series.marks != Marks::points && points.size() > 1) {
       std::string path;
       for (const auto& point : points) {
-        path +=
-            fmt::format("{}{} {}", path.empty() ? "M" : " L", coordinate(across(point.x)), coordinate(down(point.y)));
+        const auto [x, y] = at(point.x, point.y);
+        path += fmt::format("{}{} {}", path.empty() ? "M" : " L", coordinate(x), coordinate(y));
       }
       add("path", {{"d", path}, {"class", look(series.marks == Marks::ideal ? "ideal" : "line", number)}},
           shown(series.name));
     }
     if (points.size() < series.points.size()) {
-      text(kRight, kTop + 4, "end", "tick", fmt::format("{} of {} points drawn", points.size(), series.points.size()));
+      text(frame_.right, frame_.top - 14, "end", "tick",
+           fmt::format("{} of {} points drawn", points.size(), series.points.size()));
     }
+    if (series.marks == Marks::ideal) return;
     const bool marked = series.marks == Marks::points || points.size() <= kMarkedPoints;
     for (const auto& point : points) {
-      if (series.marks == Marks::ideal) return;
-      if (point.y > y_.high) above(series, point, number);
-      if (point.y > y_.high || !marked) continue;
-      if (point.low && point.high) {
-        stroke(across(point.x), down(*point.low), across(point.x), down(*point.high), look("interval", number));
+      if (point.y > y_.high) {
+        above(series, point, number);
+      } else if (marked) {
+        dot(series, point, number);
       }
-      add("circle",
-          {{"cx", coordinate(across(point.x))},
-           {"cy", coordinate(down(point.y))},
-           {"r", "3.5"},
-           {"class", look("dot", number)}},
-          point_text(series, point));
     }
+  }
+
+  void dot(const ChartSeries& series, const ChartPoint& point, std::size_t number) {
+    if (point.low && point.high) stroke(at(point.x, *point.low), at(point.x, *point.high), look("interval", number));
+    const auto [x, y] = at(point.x, point.y);
+    add("circle", {{"cx", coordinate(x)}, {"cy", coordinate(y)}, {"r", "3.5"}, {"class", look("dot", number)}},
+        point_text(series, point));
   }
 
   // Draws the arrow for a point beyond the axis.
   void above(const ChartSeries& series, const ChartPoint& point, std::size_t number) {
-    const double x = across(point.x);
+    const double x = along_x(point.x);
+    const double top = frame_.top;
     add("path",
-        {{"d", fmt::format("M{} {} L{} {} L{} {} Z", coordinate(x - 5), coordinate(kTop + 8), coordinate(x),
-                           coordinate(kTop), coordinate(x + 5), coordinate(kTop + 8))},
+        {{"d", fmt::format("M{} {} L{} {} L{} {} Z", coordinate(x - 5), coordinate(top + 8), coordinate(x),
+                           coordinate(top), coordinate(x + 5), coordinate(top + 8))},
          {"class", look("dot", number)}},
         point_text(series, point));
-    text(x + 9, kTop + 9, "start", "tick", format_number(point.y));
+    text(x + 9, top + 9, "start", "tick", format_number(point.y));
   }
 
-  void legend() {
+  // Names beside each other, in as many lines as they need. Returns where it ends.
+  double legend(double top) {
+    constexpr double kMark = 24;
+    double x = chart_.sideways ? 12 : frame_.left;
+    const double begin = x;
+    double y = top + 4;
     for (std::size_t i = 0; i < chart_.series.size(); ++i) {
-      const double y = kHeight + kLegendLine * static_cast<double>(i);
       const auto& series = chart_.series[i];
-      if (series.marks == Marks::bars) {
-        add("rect", {{"x", coordinate(kLeft)},
-                     {"y", coordinate(y - 8)},
-                     {"width", "24"},
-                     {"height", "8"},
-                     {"class", look("bar", i)}});
+      const auto name = shown(series.name);
+      const double width = kMark + 8 + text_width(name) + 20;
+      if (x > begin && x + width > kWidth) {
+        x = begin;
+        y += kLegendLine;
+      }
+      if (series.marks == Marks::bars || series.marks == Marks::strips) {
+        const auto* what = series.marks == Marks::bars ? "bar" : "strip";
+        box({x, y - 8}, {x + kMark, y}, look(what, i), "");
       } else if (series.marks == Marks::points) {
         add("circle",
-            {{"cx", coordinate(kLeft + 12)}, {"cy", coordinate(y - 4)}, {"r", "3.5"}, {"class", look("dot", i)}});
+            {{"cx", coordinate(x + kMark / 2)}, {"cy", coordinate(y - 4)}, {"r", "3.5"}, {"class", look("dot", i)}});
       } else {
-        stroke(kLeft, y - 4, kLeft + 24, y - 4, look(series.marks == Marks::ideal ? "ideal" : "line", i));
+        stroke({x, y - 4}, {x + kMark, y - 4}, look(series.marks == Marks::ideal ? "ideal" : "line", i));
       }
-      text(kLeft + 32, y, "start", "tick", shown(series.name));
+      text(x + kMark + 8, y, "start", "tick", name);
+      x += width;
     }
+    return y + kLegendLine / 2;
   }
 
   const Chart& chart_;
   AxisRange x_;
   AxisRange y_;
-  Scene scene_;
+  Frame frame_;
+  std::vector<std::vector<std::string>> names_;  // of the rows of a sideways chart, in lines
+  Scene scene_{};
 };
 
 }  // namespace

@@ -12,6 +12,17 @@ std::optional<double> as_number(const Value& value) {
   return std::nullopt;
 }
 
+void Document::add_origin(const std::string& name, const std::string& text) {
+  if (text.empty()) return;
+  const auto is_origin = [](const Block& block) { return std::holds_alternative<Origin>(block); };
+  auto at = std::find_if(blocks.begin(), blocks.end(), is_origin);
+  if (at == blocks.end()) {
+    const bool has_title = !blocks.empty() && std::holds_alternative<Heading>(blocks.front());
+    at = blocks.insert(blocks.begin() + (has_title ? 1 : 0), Origin{});
+  }
+  std::get<Origin>(*at).facts.emplace_back(name, text);
+}
+
 std::vector<std::size_t> columns_for(const Table& table, Audience reader) {
   std::vector<std::size_t> out;
   for (std::size_t i = 0; i < table.columns.size(); ++i) {

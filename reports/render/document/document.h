@@ -95,6 +95,27 @@ struct Table {
 struct Heading {
   int level = 1;  // from 1
   std::string text;
+  bool folded = false;  // a page shows its section only after a click
+};
+// The answer of a document in one line.
+struct Headline {
+  std::string text;
+  Tone tone = Tone::plain;
+};
+// A number that a reader looks for before all others.
+struct Card {
+  std::string title;
+  std::string value;        // with its unit
+  std::string detail = {};  // what it belongs to, or what it is compared with
+  Tone tone = Tone::plain;
+};
+// Only pages have cards, because tables have the same numbers.
+struct Cards {
+  std::vector<Card> cards;
+};
+// Where the content of a page comes from: "Date", "Machine", "Commit", "Command". Only pages show it.
+struct Origin {
+  std::vector<std::pair<std::string, std::string>> facts;
 };
 struct Paragraph {
   std::string text;
@@ -115,10 +136,12 @@ struct Series {
   std::vector<double> values;
 };
 
-using Block = std::variant<Heading, Paragraph, List, Note, Series, Chart, Timeline, Table>;
+using Block = std::variant<Heading, Headline, Origin, Cards, Paragraph, List, Note, Series, Chart, Timeline, Table>;
 
 struct Document {
   std::vector<Block> blocks;
+  // The heading of a page whose blocks begin with none. Text and files do not show it.
+  std::string page_title = {};
   // Makes the JSON for programs with json_text(), if it has more than the rows of the tables; it owns the data for
   // that. Only the JSON renderer calls it, because for a long history it takes as long as all the rest. Empty: the
   // tables are complete.
@@ -134,6 +157,8 @@ struct Document {
   T& add(T block) {
     return std::get<T>(blocks.emplace_back(std::move(block)));
   }
+  // Adds to the Origin of the document, or makes one below its title. An empty text adds nothing.
+  void add_origin(const std::string& name, const std::string& text);
 };
 
 // The columns of a table that a reader sees: the indices of the columns for everyone and for `reader`.

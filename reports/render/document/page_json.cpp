@@ -78,8 +78,23 @@ Json column_json(const Table& table, std::size_t index) {
   return out;
 }
 
+Json axis_json(const SceneAxis& axis) {
+  return {{"title", axis.title},
+          {"log", axis.is_logarithmic},
+          {"low", axis.low},
+          {"high", axis.high},
+          {"categories", axis.categories}};
+}
+
 Json scene_json(const Scene& scene) {
-  Json out{{"title", scene.title}, {"width", scene.width}, {"height", scene.height}, {"shapes", Json::array()}};
+  Json out{{"title", scene.title},
+           {"width", scene.width},
+           {"height", scene.height},
+           {"sideways", scene.sideways},
+           {"plot", {{"left", scene.left}, {"top", scene.top}, {"right", scene.right}, {"bottom", scene.bottom}}},
+           {"x", axis_json(scene.x)},
+           {"y", axis_json(scene.y)},
+           {"shapes", Json::array()}};
   for (const auto& shape : scene.shapes) {
     Json entry{{"tag", shape.tag}};
     for (const auto& [name, value] : shape.attributes) entry[name] = value;
@@ -147,17 +162,40 @@ class TimelineJson {
   Texts kinds_;
 };
 
+Json toned(const char* kind, const std::string& text, Tone tone) {
+  Json out{{"kind", kind}, {"text", shown(text)}};
+  if (tone != Tone::plain) out["tone"] = tone_name(tone);
+  return out;
+}
+
 // In the order of their kinds; blocks without content here are null.
 struct PageBlock {
   std::string heading;  // text of the last heading
+  int level = 0;        // ... and its level
 
+  // The first one is the title of the page. Below it, no level is left out.
   Json operator()(const Heading& block) {
+    level = heading.empty() ? 1 : std::min(block.level, level + 1);
     heading = shown(block.text);
-    return {{"kind", "heading"}, {"level", block.level}, {"text", heading}};
+    Json out{{"kind", "heading"}, {"level", level}, {"text", heading}};
+    if (block.folded) out["folded"] = true;
+    return out;
   }
-  Json operator()(const Paragraph& block) const {
-    Json out{{"kind", "paragraph"}, {"text", shown(block.text)}};
-    if (block.tone != Tone::plain) out["tone"] = tone_name(block.tone);
+  Json operator()(const Headline& block) const { return toned("headline", block.text, block.tone); }
+  Json operator()(const Paragraph& block) const { return toned("paragraph", block.text, block.tone); }
+  Json operator()(const Origin& block) const {
+    Json out{{"kind", "origin"}, {"facts", Json::array()}};
+    for (const auto& [name, text] : block.facts) out["facts"].push_back({shown(name), shown(text)});
+    return out;
+  }
+  Json operator()(const Cards& block) const {
+    Json out{{"kind", "cards"}, {"cards", Json::array()}};
+    for (const auto& card : block.cards) {
+      Json entry = toned("card", card.value, card.tone);
+      entry["title"] = shown(card.title);
+      entry["detail"] = shown(card.detail);
+      out["cards"].push_back(std::move(entry));
+    }
     return out;
   }
   Json operator()(const Note& block) const { return {{"kind", "note"}, {"text", shown(block.text)}}; }
@@ -211,6 +249,10 @@ Json page_json(const Document& document) {
   Json out{{"title", ""}, {"blocks", Json::array()}};
   PageBlock page;
   std::string title;
+  const bool has_title = !document.blocks.empty() && std::holds_alternative<Heading>(document.blocks.front());
+  if (!has_title && !document.page_title.empty()) {
+    out["blocks"].push_back(page(Heading{.text = document.page_title}));
+  }
   for (const auto& block : document.blocks) {
     auto json = std::visit(page, block);
     if (!json.is_null()) out["blocks"].push_back(std::move(json));

@@ -12,6 +12,9 @@ struct MarkdownBlock {
   Markdown operator()(const Heading& heading) const {
     return Markdown::format("{:#>{}} {}\n", "", heading.level, heading.text);
   }
+  Markdown operator()(const Headline& headline) const { return Markdown::format("**{}**\n", headline.text); }
+  Markdown operator()(const Origin&) const { return {}; }
+  Markdown operator()(const Cards&) const { return {}; }
   Markdown operator()(const Paragraph& paragraph) const { return Markdown::format("{}\n", paragraph.text); }
   Markdown operator()(const Note& note) const { return Markdown::format("{}\n", note.text); }
   Markdown operator()(const List& list) const {

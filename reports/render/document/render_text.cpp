@@ -13,11 +13,8 @@ struct TextBlock {
 
   std::string operator()(const Heading& heading) const { return paragraph(line_text(heading.text), layout.width); }
   std::string operator()(const Note& note) const { return paragraph(line_text(note.text), layout.width); }
-  std::string operator()(const Paragraph& block) const {
-    auto lines = paragraph(line_text(block.text), layout.width);
-    lines.pop_back();
-    return toned(lines, block.tone, layout) + "\n";
-  }
+  std::string operator()(const Headline& block) const { return toned_paragraph(block.text, block.tone); }
+  std::string operator()(const Paragraph& block) const { return toned_paragraph(block.text, block.tone); }
   std::string operator()(const List& list) const {
     constexpr std::size_t kIndent = 2;
     std::string out;
@@ -27,9 +24,17 @@ struct TextBlock {
   std::string operator()(const Series& series) const {
     return paragraph(line_text(series.title) + " " + sparkline(series.values), layout.width);
   }
+  std::string operator()(const Origin&) const { return {}; }
+  std::string operator()(const Cards&) const { return {}; }
   std::string operator()(const Chart&) const { return {}; }
   std::string operator()(const Timeline&) const { return {}; }
   std::string operator()(const Table& table) const { return text_table(table, layout); }
+
+  std::string toned_paragraph(const std::string& text, Tone tone) const {
+    auto lines = paragraph(line_text(text), layout.width);
+    lines.pop_back();
+    return toned(lines, tone, layout) + "\n";
+  }
 };
 
 }  // namespace

@@ -92,6 +92,40 @@ std::string human_count(double value, const std::string& unit) {
   return scaled(value, 1000, kPrefixes, unit);
 }
 
+ShownUnit shown_unit(std::string_view unit, double smallest) {
+  const double size = std::abs(smallest);
+  if (unit == "s") {
+    // Half a unit is still read well: 0.72 s, not 720 ms.
+    if (size >= 0.5 || size == 0) return {"s", 1};
+    return size >= 0.5e-3 ? ShownUnit{"ms", 1e3} : size >= 0.5e-6 ? ShownUnit{"us", 1e6} : ShownUnit{"ns", 1e9};
+  }
+  if (unit == "bytes") {
+    static constexpr std::array kNames{"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+    std::size_t power = 0;
+    double factor = 1;
+    while (size * factor >= 1024 && power + 1 < kNames.size()) {
+      factor /= 1024;
+      ++power;
+    }
+    return {kNames[power], factor};
+  }
+  if (unit == "fraction") return {"%", 100};
+  if (unit == "1" || unit == "count") return {"", 1};
+  return {std::string(unit), 1};
+}
+
+std::string format_amount(double value, std::string_view unit) {
+  if (unit == "fraction") return format_percent(value);
+  const auto shown = shown_unit(unit, value);
+  const double scaled_value = value * shown.factor;
+  const bool is_whole = scaled_value == std::round(scaled_value) && std::abs(scaled_value) < 1e6;
+  const auto number = is_whole                        ? fmt::format("{:.0f}", scaled_value)
+                      : std::abs(scaled_value) >= 1e6 ? human_count(scaled_value)
+                                                      : format_number(scaled_value);
+  if (shown.name == "1/s") return number + "/s";
+  return shown.name.empty() ? number : number + " " + shown.name;
+}
+
 std::string human_time_change(double ns) {
   static constexpr std::array kPrefixes{"n", "u", "m", ""};
   return (std::signbit(ns) ? "" : "+") + scaled(ns, 1000, kPrefixes, "s");

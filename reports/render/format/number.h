@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace perfbench::reports {
 
@@ -28,6 +29,16 @@ std::string human_bytes(std::int64_t bytes);
 
 // Decimal prefixes, three digits: "812", "124 M", "3.02 T" and, with a unit, "3.02 TFLOP".
 std::string human_count(double value, const std::string& unit = "");
+
+// How amounts in a unit of the metric catalog (s, bytes, fraction) are shown: a value times `factor`, then `name`.
+struct ShownUnit {
+  std::string name;
+  double factor = 1;
+};
+// For values from `smallest` on: 0.0125 s in ms, 3e9 bytes in GiB, fractions in %. Other units stay.
+ShownUnit shown_unit(std::string_view unit, double smallest);
+// Four significant digits in the unit for this value: "12.50 ms", "2.794 GiB", "41.6 %".
+std::string format_amount(double value, std::string_view unit);
 
 // A difference of times, three digits and always with its sign: "+3.50 ms", "-812 ns".
 std::string human_time_change(double ns);

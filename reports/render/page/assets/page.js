@@ -1,31 +1,46 @@
 // The blocks of the document in order.
 
-function drawing(scene) {
-  const shapes = scene.shapes.map(({ tag, text, ...attributes }) => {
-    const shape = makeSvg(tag, attributes);
-    if (text !== undefined) shape.append(tag === "text" ? text : makeSvg("title", {}, text));
-    return shape;
-  });
-  return makeSvg("svg", { viewBox: `0 0 ${scene.width} ${scene.height}`, role: "img", "aria-label": scene.title },
-                 ...shapes);
-}
-
 const BLOCKS = {
   heading: (block, i) => make("h" + Math.min(block.level, 6), { id: "section-" + i }, block.text),
+  headline: (block) => make("p", { class: ("headline " + (block.tone ?? "")).trim() }, block.text),
+  origin: (block) => make("dl", { class: "origin", "aria-label": "origin" }, ...block.facts.map(([name, text]) =>
+    make("div", {}, make("dt", {}, name), make("dd", {}, text)))),
+  cards: (block) => make("ul", { class: "cards" }, ...block.cards.map(({ title, text, detail, tone }) =>
+    make("li", { class: tone ?? null }, make("span", { class: "title" }, title), make("strong", {}, text),
+         make("span", { class: "detail" }, detail)))),
   paragraph: (block) => make("p", { class: block.tone ?? null }, block.text),
   note: (block) => make("p", { class: "note" }, block.text),
   list: (block) => make("ul", {}, ...block.items.map((item) => make("li", {}, item))),
-  chart: (block) => make("figure", { "data-key": block.key }, make("figcaption", {}, block.scene.title),
-                         drawing(block.scene)),
+  chart: (block) => new ChartView(block.key, block.scene).element,
   timeline: (block) => new TimelineView(block).element,
   table: (block, i, views, { links, sides }) => {
-    const view = new TableView({ ...block, number: i }, links, sides[block.key]);
     let key = block.key + " " + block.label; // a report has a table for each matrix
     while (views.has(key)) key += "+";
+    const labels = [...views.values()].filter(({ table }) => table.heading === block.label).length;
+    const label = labels === 0 ? block.label : `${block.label}, table ${labels + 1}`;
+    const view = new TableView({ ...block, label, heading: block.label, number: i }, links, sides[block.key]);
     views.set(key, view);
     return view.element;
   },
 };
+
+// The elements of all blocks. A folded heading becomes the summary of its section, which ends at the next heading.
+function contentOf(blocks, views, site, wasOpen) {
+  const out = [];
+  let section = null;
+  let charts = null; // consecutive charts, which stand beside each other on a wide screen
+  blocks.forEach((block, i) => {
+    const element = BLOCKS[block.kind](block, i, views, site);
+    if (block.kind === "chart" && charts !== null) return charts.append(element);
+    charts = block.kind === "chart" ? make("div", { class: "charts" }, element) : null;
+    if (block.kind !== "heading") return (section ?? out)[section === null ? "push" : "append"](charts ?? element);
+    section = null;
+    if (block.folded !== true) return out.push(element);
+    section = make("details", { class: "section", open: wasOpen.has(block.text) }, make("summary", {}, element));
+    return out.push(section);
+  });
+  return out;
+}
 
 // Puts the document's blocks into the page, replacing the previous ones; tables keep their sorting, filter and columns.
 // Returns the tables by their keys.
@@ -34,21 +49,27 @@ function show({ title, blocks, places = [], actions = [] }, before = new Map()) 
   const views = new Map();
   const stood = new Map([...before].map(([key, view]) => [key, view.place()]));
   const site = places.length > 0 ? { links: LINKS, sides: SIDES } : { links: {}, sides: {} };
-  document.getElementById("content").replaceChildren(...blocks.map((block, i) => BLOCKS[block.kind](block, i, views, site)));
+  const content = document.getElementById("content");
+  ChartView.all.clear();
+  const wasOpen = new Set([...content.querySelectorAll("details.section[open] > summary")].map((e) => e.textContent));
+  content.replaceChildren(...contentOf(blocks, views, site, wasOpen));
   for (const [key, view] of views) if (before.has(key)) view.takeOver(before.get(key), stood.get(key));
   document.getElementById("places").replaceChildren(...places.map(({ text, path }) =>
     make("a", { href: path, "aria-current": path === location.pathname ? "page" : null }, text)));
   document.getElementById("sections").replaceChildren(...blocks.flatMap((block, i) =>
-    block.kind === "heading" && block.level <= 2 ? [make("a", { href: "#section-" + i }, block.text)] : []));
+    block.kind === "heading" && block.level === 2 ? [make("a", { href: "#section-" + i }, block.text)] : []));
   showActions(actions);
   document.documentElement.dataset.shown = "yes";
   current = views;
   return views;
 }
 
-// On paper, a table shows all its rows.
+// On paper, a table shows all its rows, and sections are unfolded.
 let current = new Map();
-window.addEventListener("beforeprint", () => current.forEach((view) => view.fillAll()));
+window.addEventListener("beforeprint", () => {
+  current.forEach((view) => view.fillAll());
+  document.querySelectorAll("details.section").forEach((section) => (section.open = true));
+});
 window.addEventListener("afterprint", () => current.forEach((view) => view.fillBody()));
 
 startTheme(document.getElementById("theme"));

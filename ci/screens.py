@@ -1,0 +1,174 @@
+#!/usr/bin/python3
+"""Takes pictures of every page in every width and theme, and lists what is cut off, overlaps, is too small or too pale.
+
+usage: ci/screens.py OUT [--perfbench FILE] [--widths 1280x800,390x844] [--themes light,dark] [--only PAGE ...]
+                     [--store FOLDER]
+       OUT      a folder: a picture for each page, width and theme, and faults.txt
+       --store  keeps the databases in this folder, and uses those that are there
+Exits 1 if faults.txt has a line. axe-core checks accessibility, if its package is installed or can be installed.
+"""
+import argparse
+import contextlib
+import csv
+import io
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tests/browser"))
+import browser  # noqa: E402
+import layout  # noqa: E402
+import program  # noqa: E402
+from program import HOSTILE, ONE_CELL, QUICKSTART, perfbench  # noqa: E402
+
+SCREENS = "1280x800,1920x1080,768x1024,390x844"
+AXE = "axe-core-python==0.1.0"
+
+
+def axe_script(folder):
+    """The script of axe-core, from its package; empty if the package is out of reach."""
+    done = subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", folder, AXE],
+                          capture_output=True, text=True)
+    found = list(Path(folder).rglob("axe.min.js"))
+    if done.returncode != 0 or not found:
+        print("skipped: axe-core, because its package cannot be installed", file=sys.stderr)
+        return ""
+    return found[0].read_text()
+
+
+def axe_faults(page, script):
+    if not script:
+        return []
+    page.run(script + "; window.axe = axe;")
+    violations = page.driver.execute_async_script(
+        "const done = arguments[0]; window.axe.run(document).then((r) => done(r.violations), (e) => done(String(e)));")
+    if isinstance(violations, str):
+        return [f"axe: {violations}"]
+    return [f"axe: {one['id']}: {one['nodes'][0]['html'][:120]}" for one in violations]
+
+
+class Store:
+    """Databases of real runs, and the pages that commands make of them."""
+
+    def __init__(self, folder):
+        self.folder = Path(folder)
+        self.db, self.traced, self.pairs = (self.folder / f"{name}.db" for name in ("runs", "traced", "pairs"))
+        self.nights = self.folder / "nights/nights.db"
+        if not (self.folder / "made").exists():
+            self.measure()
+            (self.folder / "made").touch()
+
+    def measure(self):
+        program.demonstration(self.folder / "nights")
+        perfbench("sweep", QUICKSTART, "--db", self.db)
+        perfbench("baseline", "set", "first", "--reason", "the first sweep", "--db", self.db)
+        perfbench("note", "latest", HOSTILE, "--author", HOSTILE, "--db", self.db)
+        perfbench("sweep", QUICKSTART, "--db", self.db)
+        perfbench("sweep", QUICKSTART, "--db", self.traced, "--only", "model=gpt-mini", "--only", "remat=full", "--set",
+                  "trace_steps=2")
+        perfbench("compare", "--ab", "current", "inject:slow:span=matmul,fraction=0.1", QUICKSTART, *ONE_CELL, "--pairs",
+                  "8", "--db", self.pairs, exits=(0, 1, 2))
+
+    def file(self, name):
+        return self.folder / f"{name}.html"
+
+    def files(self):
+        """{name: file}"""
+        perfbench("plan", QUICKSTART, "--html", self.file("plan"))
+        cell = next(csv.DictReader(io.StringIO(perfbench("plan", QUICKSTART, "--format", "csv"))))["cell"]
+        perfbench("plan", QUICKSTART, "--explain", cell, "--html", self.file("explanation"))
+        perfbench("report", "--db", self.db, "--format", "html", "-o", self.file("report"))
+        perfbench("compare", "--baseline", "first", "--metric", "gate", "--db", self.db, "--html", self.file("baseline"),
+                  exits=(0, 1, 2))
+        perfbench("list", "--db", self.db, "--format", "html", "-o", self.file("list"))
+        perfbench("show", "latest", "--db", self.db, "--format", "html", "-o", self.file("run"))
+        perfbench("history", "--db", self.nights, "--html", self.file("history"), exits=(0, 2))
+        first, second = sorted(self.traced.with_suffix(".runs").iterdir())[:2]
+        perfbench("trace", first, "--html", self.file("trace"))
+        perfbench("trace", first, "--against", second, "--html", self.file("difference"))
+        long_page(self.file("report"), self.file("long"))
+        out = {name: self.file(name) for name in ("plan", "explanation", "report", "baseline", "list", "run",
+                                                  "history", "trace", "difference", "long")}
+        return {**out, "night": self.nights.parent / "night.html"}
+
+    def addresses(self):
+        """{name: (database, address)} of pages that only a server has."""
+        alert = re.search(r'"alert_id":\s*"([0-9a-f]+)"', perfbench("alerts", "list", "--db", self.nights, "--format",
+                                                                     "json", exits=(0, 1))).group(1)
+        sweeps = csv.DictReader(io.StringIO(perfbench("list", "sweeps", "--db", self.pairs, "--format", "csv")))
+        comparison = next(sweeps)["sweep_id"]
+        return {"serve-overview": (self.db, ""), "serve-runs": (self.db, "runs"), "serve-report": (self.db, "report"),
+                "serve-not-found": (self.db, "run/0123456789ab"), "serve-nights": (self.nights, ""),
+                "serve-history": (self.nights, "history"), "serve-alerts": (self.nights, "alerts"),
+                "serve-alert": (self.nights, "alerts/" + alert), "serve-comparison": (self.pairs, "report?sweep=" + comparison)}
+
+
+def long_page(source, target):
+    """A report of 10,000 rows: those of another one, again and again."""
+    text = source.read_text()
+    found = re.search(r'<script type="application/json" id="document">(.*?)</script>', text, re.S)
+    document = json.loads(found.group(1))
+    table = next(block for block in document["blocks"] if block["kind"] == "table")
+    few, table["rows"], table["row_notes"] = table["rows"], 10_000, {}
+    for column in table["columns"]:
+        column["of"] = [column["of"][row % few] for row in range(10_000)]
+    target.write_text(text[:found.start(1)] + json.dumps(document).replace("<", "\\u003c") + text[found.end(1):])
+
+
+class Opened:
+    def __init__(self, driver, address):
+        self.driver = driver
+        browser.open_address(driver, address)
+
+    def run(self, script, *arguments):
+        return self.driver.execute_script(script, *arguments)
+
+
+def main():
+    parser = argparse.ArgumentParser(usage=__doc__, add_help=False)
+    parser.add_argument("-h", "--help", action="version", version=__doc__)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--perfbench", default=str(ROOT / "build/cpu/bin/perfbench"))
+    parser.add_argument("--widths", default=SCREENS)
+    parser.add_argument("--themes", default="light,dark")
+    parser.add_argument("--only", nargs="+", default=[])
+    parser.add_argument("--store", type=Path)
+    options = parser.parse_args()
+    program.PATH = str(Path(options.perfbench).resolve())
+    options.out.mkdir(parents=True, exist_ok=True)
+    faults = []
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as ends:
+        axe = axe_script(folder + "/axe")
+        if options.store is not None:
+            options.store.mkdir(parents=True, exist_ok=True)
+        store = Store(options.store or folder)
+        servers = {}
+        for db in (store.db, store.nights, store.pairs):
+            servers[db] = program.Server(db)
+            ends.callback(servers[db].end)
+        pages = {name: file.resolve().as_uri() for name, file in store.files().items()}
+        pages.update({name: servers[db].url + path for name, (db, path) in store.addresses().items()})
+        for screen in options.widths.split(","):
+            for theme in options.themes.split(","):
+                width, height = map(int, screen.split("x"))
+                driver = browser.start(width, height, theme)
+                ends.callback(driver.quit)
+                for name, address in pages.items():
+                    if options.only and name not in options.only:
+                        continue
+                    page = Opened(driver, address)
+                    found = layout.faults(page, browser.CONTRAST) + page.run(browser.NAMELESS)
+                    browser.picture(driver, options.out / f"{name}-{width}-{theme}.png")
+                    faults += [f"{name} {width} {theme}: {line}" for line in found + axe_faults(page, axe)]
+    (options.out / "faults.txt").write_text("".join(line + "\n" for line in faults))
+    print("\n".join(faults[:100]))
+    print(f"{len(pages) if not options.only else len(options.only)} pages, {len(faults)} faults: {options.out}/faults.txt")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

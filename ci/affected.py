@@ -3,10 +3,11 @@
 
 usage: affected.py TREE [--since COMMIT] [--sources]
 
-A test executable is affected if a source that it links, a header that such a source includes, or a program that it
-starts was changed. Changed are the files that differ from COMMIT, committed or not. Without --since, COMMIT is the
-first word of ci/full_tier_passed, the last commit that passed every test. Everything is affected with --since all, if
-that commit is unknown here, if a build file of the whole tree was changed, or data that tests read.
+A test executable is affected if a source that it links, a header that such a source includes, another file that it is
+built from, data beside its tests, or a program that it starts was changed. Changed are the files that differ from
+COMMIT, committed or not. Without --since, COMMIT is the first word of ci/full_tier_passed, the last commit that passed
+every test. Everything is affected with --since all, if that commit is unknown here, if a build file of the whole tree
+was changed, or other data that tests read.
 
 Executables come in the order of the part of their sources that is affected, the largest first.
 
@@ -21,6 +22,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 CODE = {".h", ".cpp", ".cu", ".cuh"}
+# Tests without an executable of their own, which ctest and the stages run whatever was changed.
+SCRIPTED_TESTS = ("tests/browser/", "tests/ci/", "tests/benchmarks/")
 BUILD_FILES = ("CMakeLists.txt", "CMakePresets.json", "ci/cmake/", "ci/packages.txt")
 TEXTS = {".md", ".txt"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
@@ -43,14 +46,42 @@ def changed_files(commit):
         return None
 
 
-def is_read_by_tests(file):
-    """Whether tests may read the file when they run, or a whole tree is built from it."""
+def may_be_read(file):
+    """Whether an executable may read the file when it runs, or a whole tree is built from it."""
     path = Path(file)
     if file.startswith(BUILD_FILES):
         return True
-    if path.suffix in CODE or path.suffix in TEXTS or path.name == "CMakeLists.txt":
+    if path.suffix in {*CODE, *TEXTS} or path.name == "CMakeLists.txt" or file.startswith(SCRIPTED_TESTS):
         return False
     return path.parts[0] in ("matrices", "workloads", "tests", "engine", "harness", "reports")
+
+
+class Executables:
+    """The test executables of a tree, and what they are built from."""
+
+    def __init__(self, tree):
+        rule = re.compile(r"^(tests/[\w/-]+): CXX_EXECUTABLE_LINKER__(\w+)_")
+        matches = map(rule.match, output_of("ninja", "-C", tree, "-t", "targets", "all"))
+        self.paths = {match.group(2): match.group(1) for match in matches if match}
+        self.inputs = {name: [(Path(tree) / one).resolve() for one in output_of("ninja", "-C", tree, "-t", "inputs", path)]
+                       for name, path in self.paths.items()}
+
+    def share_affected(self, name, sources):
+        """The part of an executable's sources that are affected."""
+        code = [one for one in self.inputs[name] if one.suffix in {*CODE, ".cxx"}]
+        return sum(map(sources.are_affected, code)) / max(1, len(code))
+
+    def readers(self, file):
+        """The executables that a file of data belongs to; None if it may be any."""
+        built = {name for name, inputs in self.inputs.items() if ROOT / file in inputs}
+        if built or not file.startswith("tests/"):
+            return built or None
+        # Data of tests stand in the folder of their executables, or below it.
+        for folder in Path(file).parents:
+            beside = {name for name, path in self.paths.items() if Path(path).is_relative_to(folder)}
+            if beside:
+                return beside if len(folder.parts) > 1 else None
+        return None
 
 
 class Sources:
@@ -78,18 +109,6 @@ class Sources:
         return any(self.are_affected(one) for one in INCLUDE.findall(path.read_text()))
 
 
-def test_executables(tree):
-    rule = re.compile(r"^(tests/[\w/-]+): CXX_EXECUTABLE_LINKER__(\w+)_")
-    matches = map(rule.match, output_of("ninja", "-C", tree, "-t", "targets", "all"))
-    return [(match.group(1), match.group(2)) for match in matches if match]
-
-
-def affected_share(tree, path, sources):
-    """The part of a target's sources that are affected."""
-    inputs = [one for one in output_of("ninja", "-C", tree, "-t", "inputs", path) if Path(one).suffix in {*CODE, ".cxx"}]
-    return sum(sources.are_affected((Path(tree) / one).resolve()) for one in inputs) / max(1, len(inputs))
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("tree")
@@ -99,16 +118,22 @@ def main():
     tree = str(Path(arguments.tree).resolve())
     commit = None if arguments.since == "all" else arguments.since
     changed = changed_files(commit) if commit else None
-    everything = changed is None or any(map(is_read_by_tests, changed))
+    executables = Executables(tree)
+    readers = {file: executables.readers(file) for file in changed or () if may_be_read(file)}
+    read_by_any = sorted(file for file, names in readers.items() if names is None)
+    everything = changed is None or bool(read_by_any)
     sources = Sources(changed or set())
     if arguments.sources:
         files = [entry["file"] for entry in json.loads((Path(tree) / "compile_commands.json").read_text())]
         found = [file for file in files if everything or sources.are_affected(file)]
     else:
-        shares = {name: 1 if everything else affected_share(tree, path, sources) for path, name in test_executables(tree)}
+        shares = {name: 1 if everything else executables.share_affected(name, sources) for name in executables.paths}
+        smallest = 1e-6
+        for name in set().union(*(names or () for names in readers.values())):
+            shares[name] = max(shares[name], smallest)
         found = sorted((name for name in shares if shares[name] > 0), key=shares.get, reverse=True)
     if everything and arguments.since != "all":
-        why = "the commit is unknown" if changed is None else "build files or data of tests were changed"
+        why = "the commit is unknown" if changed is None else f"{read_by_any[0]} was changed"
         print(f"affected: everything, because {why}", file=sys.stderr)
     print("\n".join(found))
 

@@ -24,10 +24,19 @@ add_subdirectory(harness)
 add_subdirectory(tests)
 EOF
 echo 'add_library(engine STATIC one.cpp two.cpp)' >engine/CMakeLists.txt
-echo 'add_library(harness STATIC plan.cpp)' >harness/CMakeLists.txt
-cat >tests/CMakeLists.txt <<'EOF'
+cat >harness/CMakeLists.txt <<'EOF'
+add_custom_command(OUTPUT made.cpp COMMAND cp ${CMAKE_CURRENT_SOURCE_DIR}/style.txt made.cpp DEPENDS style.css)
+add_library(harness STATIC plan.cpp ${CMAKE_CURRENT_BINARY_DIR}/made.cpp)
+EOF
+echo 'p { color: red }' >harness/style.css
+echo 'int style() { return 0; }' >harness/style.txt
+mkdir -p tests/engine
+cat >tests/engine/CMakeLists.txt <<'EOF'
 add_executable(engine_test engine_test.cpp)
 target_link_libraries(engine_test engine)
+EOF
+cat >tests/CMakeLists.txt <<'EOF'
+add_subdirectory(engine)
 add_executable(plan_test plan_test.cpp)
 target_link_libraries(plan_test harness)
 EOF
@@ -36,7 +45,7 @@ echo '#include "engine/deep.h"' >engine/one.h
 printf '#include "engine/one.h"\nint deep() { return 0; }\n' >engine/one.cpp
 echo 'int two() { return 2; }' >engine/two.cpp
 echo 'int plan() { return 0; }' >harness/plan.cpp
-printf '#include "engine/one.h"\nint main() { return deep(); }\n' >tests/engine_test.cpp
+printf '#include "engine/one.h"\nint main() { return deep(); }\n' >tests/engine/engine_test.cpp
 echo 'int main() { return 0; }' >tests/plan_test.cpp
 echo 'name: small' >matrices/small.yaml
 git add -A
@@ -71,6 +80,19 @@ expect 'the build file of a folder' 'plan_test' "$(affected --since first)"
 restore
 echo 'text' >notes.md
 expect 'a document' '' "$(affected --since first)"
+restore
+change harness/style.css 'p {}'
+expect 'a file that a library is built from' 'plan_test' "$(affected --since first)"
+restore
+mkdir -p tests/engine/golden tests/browser
+echo x >tests/engine/golden/out.csv
+expect 'data beside the tests of a folder' 'engine_test' "$(affected --since first)"
+rm tests/engine/golden/out.csv
+echo x >tests/browser/pages.py
+expect 'a test without an executable' '' "$(affected --since first)"
+rm tests/browser/pages.py
+echo x >tests/shared.csv
+expect 'data of all tests' 'engine_test plan_test' "$(affected --since first)"
 restore
 for file in CMakeLists.txt matrices/small.yaml; do
   change "$file" '#'

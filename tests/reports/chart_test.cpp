@@ -187,7 +187,7 @@ TEST(ChartScene, ASidewaysChartHasARowForEachCategoryAndValuesToTheRight) {
   for (const auto* shape : shapes(scene, "text")) texts.push_back(shape->text);
   EXPECT_THAT(texts, testing::Contains("step_time_s, model=a"));
   EXPECT_THAT(texts, testing::Contains("+10 %"));
-  EXPECT_THAT(texts, testing::Contains(std::string(44, 'x'))) << "a long name is wrapped, and nothing of it is lost";
+  EXPECT_THAT(texts, testing::Contains(std::string(44, 'x'))) << "a long name is wrapped, and all of it is there";
   EXPECT_THAT(texts, testing::Contains(std::string(2, 'x')));
   EXPECT_EQ(number(*shapes(scene, "line", "interval").at(0), "y1"), number(*dots[0], "cy")) << "from left to right";
 }

@@ -80,7 +80,7 @@ TEST(DecisionsChart, HasTheWorstVerdictFirstAndTheMarginBehindIt) {
   EXPECT_EQ(chart.title, "changes");
 }
 
-TEST(DecisionsChart, OfManyShowsTheFirstAndSaysSo) {
+TEST(DecisionsChart, ShowsTheFirstRowsAndTheirNumber) {
   std::vector<Judged> many;
   for (int i = 0; i < 40; ++i) many.push_back(of("c" + std::to_string(i), Verdict::same, 1 + 0.001 * i));
   many.push_back(of("slower", Verdict::regressed, 1.05));

@@ -26,7 +26,7 @@ std::string set_command(const Baseline& entry, const std::string& selection, con
 bool improved_beyond_margin(const CellComparison& comparison) {
   const auto& decision = comparison.decision;
   return decision.verdict == Verdict::improved && decision.ratio &&
-         std::abs(std::log(*decision.ratio)) > std::log1p(metric_rule(comparison.metric).margin_fraction);
+         std::abs(std::log(*decision.ratio)) > std::log1p(comparison.margin_fraction);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "harness/judge/cell_runs.h"
 #include "harness/judge/comparability.h"
 #include "harness/judge/pairs_command.h"
+#include "harness/judge/program_rules.h"
 #include "harness/stats/statistics.h"
 #include "harness/stats/trend.h"
 #include "harness/stats/verdict.h"
@@ -29,6 +30,7 @@ CellComparison start(const CellRuns& cell, const std::string& metric) {
   out.metric = metric;
   out.subject = cell.subject;
   out.machine = cell.machine();
+  out.margin_fraction = rule_of(cell.run(), metric).margin_fraction;
   out.current = median_of(sample_of(cell, metric));
   return out;
 }
@@ -119,7 +121,7 @@ std::vector<SessionLevel> levels_for(const CellRuns& cell, const CellRuns* their
 Decision decide_stored(const CellRuns& cell, const CellRuns* theirs, const Sample& baseline, const std::string& metric,
                        const SessionLevels& known) {
   const auto mine = sample_of(cell, metric);
-  const auto metric_of_rule = metric_rule(metric);
+  const auto metric_of_rule = rule_of(cell.run(), metric);
   const auto rule = decision_rule(metric_of_rule);
   if (!varies_between_sessions(metric)) {
     const auto doubt = metric_of_rule.noise == spec::MetricNoise::counted ? std::string() : why_not_exact(cell, theirs);
@@ -214,7 +216,7 @@ std::vector<CellComparison> compare_with_values(const std::vector<CellRuns>& cur
     const bool constant = theirs.values.size() == 1;
     comparison.decision = constant && varies_between_sessions(metric)
                               ? decide_against_constant(sample_of(cell, metric), theirs.values.front(),
-                                                        decision_rule(metric_rule(metric)))
+                                                        decision_rule(rule_of(cell.run(), metric)))
                               : decide_stored(cell, nullptr, theirs, metric, known);
     explain_missing(comparison.decision, cell, nullptr, metric);
     if (auto lost = diverged_now(cell)) comparison.decision = *std::move(lost);

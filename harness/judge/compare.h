@@ -18,6 +18,7 @@ struct CellComparison {
   Subject subject = {};           // subject of the cell
   std::string machine = {};       // fingerprint of the cell's machine; empty: unknown
   bool is_of_baseline = false;    // the baseline has runs of this cell, possibly from another machine
+  double margin_fraction = 0;     // smaller differences do not matter
   std::optional<double> current;  // medians over the runs that were used
   std::optional<double> baseline;
   Decision decision;

@@ -225,7 +225,9 @@ std::vector<CellComparison> compare_with_published(const std::vector<CellRuns>& 
       result.decision.reason = found.front().reason;
       result.decision.detail = not_comparable_text(found);
     } else {
-      result.decision = decide_against_constant(mine, *theirs, decision_rule(metric_rule(comparison.metric)));
+      const auto rule = metric_rule(comparison.metric);
+      result.margin_fraction = rule.margin_fraction;
+      result.decision = decide_against_constant(mine, *theirs, decision_rule(rule));
       if (auto lost = diverged_now(cell)) result.decision = *std::move(lost);
     }
     result.notes = differences(cell.run(), entry.row);

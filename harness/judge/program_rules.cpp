@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "harness/judge/screening.h"
+#include "workloads/spec/metric_catalog.h"
+#include "workloads/spec/run_program.h"
 
 namespace perfbench::harness {
 namespace {
@@ -35,6 +37,21 @@ std::vector<MetricRule> program_rules(const spec::ProgramSpec& program) {
   const bool says_nothing = program.reader.empty() && program.metrics.empty() && program.files.empty();
   if (says_nothing) rules.push_back(metric_rule("wall_time_s"));
   return rules;
+}
+
+bool is_judged(const spec::RunSpec& run, const std::string& metric) {
+  const auto known = spec::find_metric(metric);
+  if (known) return known->direction != spec::Direction::neutral;
+  return run.program != nullptr && has_rule(program_rules(run.program->spec), metric);
+}
+
+MetricRule rule_of(const spec::RunSpec& run, const std::string& metric) {
+  if (run.program != nullptr) {
+    for (auto& rule : program_rules(run.program->spec)) {
+      if (rule.metric == metric) return rule;
+    }
+  }
+  return metric_rule(metric);
 }
 
 std::vector<std::string> screened_metrics(const spec::ProgramSpec* program) {

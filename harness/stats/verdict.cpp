@@ -42,15 +42,17 @@ void apply_margin(const std::string& words, std::vector<MetricRule>& rules) {
 
 }  // namespace
 
+std::vector<std::string> judged_metrics() {
+  std::vector<std::string> out;
+  for (const auto& metric : spec::kMetricCatalog) {
+    if (metric.direction != spec::Direction::neutral) out.emplace_back(metric.tag);
+  }
+  return out;
+}
+
 MetricRule metric_rule(const std::string& name) {
   const auto metric = spec::find_metric(name);
-  if (!metric) {
-    std::vector<std::string> names;
-    for (const auto& entry : spec::kMetricCatalog) {
-      if (entry.direction != spec::Direction::neutral) names.emplace_back(entry.tag);
-    }
-    throw InputError("[compare] unknown metric '" + name + "'" + spec::suggestion(name, names));
-  }
+  if (!metric) throw InputError("[compare] unknown metric '" + name + "'" + spec::suggestion(name, judged_metrics()));
   if (metric->direction == spec::Direction::neutral) {
     throw InputError("[compare] '" + name + "' has no better direction: it cannot be judged");
   }

@@ -28,6 +28,9 @@ struct MetricRule {
 // % of others. Throws InputError for an unknown or neutral metric, such as warmup_steps.
 MetricRule metric_rule(const std::string& metric);
 
+// The metrics of the catalog of which one direction is better.
+std::vector<std::string> judged_metrics();
+
 // The metrics that a gate judges: speed with and without stalls, memory, start-up, loss, and the results of runs that
 // evaluate. Runs of few steps have no 90th percentile.
 inline constexpr std::array kGateMetrics{"step_time_s",    "step_time_mean_s", "step_time_p90_s", "peak_memory_bytes",

@@ -1,5 +1,7 @@
 #include "harness/app/runs/against.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <initializer_list>
 #include <iterator>
@@ -10,12 +12,15 @@
 #include "harness/judge/cell_mfu.h"
 #include "harness/judge/cell_runs.h"
 #include "harness/judge/compare_published.h"
+#include "harness/judge/program_rules.h"
 #include "harness/stats/false_discovery.h"
 #include "harness/stats/verdict.h"
 #include "harness/store/ledgers/baseline_ledger.h"
 #include "harness/store/queries/names.h"
 #include "harness/store/queries/query.h"
 #include "harness/system/input_error.h"
+#include "workloads/spec/metric_catalog.h"
+#include "workloads/spec/run_program.h"
 #include "workloads/spec/run_spec.h"
 #include "workloads/spec/spec_error.h"
 #include "workloads/spec/suggest.h"
@@ -99,9 +104,10 @@ void refuse_mixed(const RunBaseline& baseline, const std::vector<CellRuns>& curr
 }
 
 // Two metrics of a gate are not of every cell: the results of an evaluation, and the 90th percentile, which takes more
-// steps than a short run has.
-bool is_of_some_cells(const std::string& metric) {
-  return metric.starts_with("eval_") || metric == "step_time_p90_s";
+// steps than a short run has. A program may have any of the usual metrics or not, such as one of two losses.
+bool may_be_absent(const CellRuns& cell, const std::string& metric) {
+  if (metric.starts_with("eval_") || metric == "step_time_p90_s") return true;
+  return cell.run().program != nullptr && is_judged(cell.run(), metric) && rule_of(cell.run(), metric).of_some_runs;
 }
 
 bool is_of(const CellRuns& cell, const std::string& metric) {
@@ -110,23 +116,67 @@ bool is_of(const CellRuns& cell, const std::string& metric) {
                      [&metric](const StoredAttempt& attempt) { return attempt.metrics.contains(metric); });
 }
 
-void leave_out_others(std::vector<CellComparison>& found, const std::string& metric,
+// Leaves out the cells in which neither side has the metric, if it may be absent.
+void leave_out_absent(std::vector<CellComparison>& found, const std::string& metric,
                       std::initializer_list<const std::vector<CellRuns>*> sides) {
   std::set<std::string> run_ids;
   for (const auto* cells : sides) {
     for (const auto& cell : *cells) {
-      if (is_of(cell, metric)) run_ids.insert(cell.run_id);
+      if (is_of(cell, metric) || !may_be_absent(cell, metric)) run_ids.insert(cell.run_id);
     }
   }
   std::erase_if(found, [&](const CellComparison& comparison) { return !run_ids.contains(comparison.run_id); });
 }
 
+// Throws InputError for a metric by which none of these cells can be judged, with the closest one.
+void require_judged(const std::vector<CellRuns>& cells, const std::string& metric) {
+  const auto is_wanted = [&metric](const CellRuns& cell) { return is_judged(cell.run(), metric); };
+  if (std::any_of(cells.begin(), cells.end(), is_wanted)) return;
+  if (spec::find_metric(metric)) metric_rule(metric);  // says why it cannot judge
+  auto all = judged_metrics();
+  all.emplace_back("gate");
+  for (const auto& cell : cells) {
+    if (cell.run().program == nullptr) continue;
+    for (const auto& rule : program_rules(cell.run().program->spec)) {
+      if (std::find(all.begin(), all.end(), rule.metric) == all.end()) all.push_back(rule.metric);
+    }
+  }
+  const auto near = spec::nearest(metric, all);
+  throw InputError(fmt::format(
+      "[compare] --metric '{}': neither the catalog nor a program of these cells has such a metric{}; the metrics are, "
+      "the closest first:\n  {}",
+      metric, near ? " (did you mean '" + *near + "'?)" : "", fmt::join(spec::nearest_first(metric, all), ", ")));
+}
+
+// The cells that can be judged by the metric: for one that a program declares, those of the program.
+std::vector<CellRuns> cells_judged_by(const std::string& metric, const std::vector<CellRuns>& cells) {
+  std::vector<CellRuns> out;
+  std::copy_if(cells.begin(), cells.end(), std::back_inserter(out),
+               [&metric](const CellRuns& cell) { return is_judged(cell.run(), metric); });
+  return out;
+}
+
 }  // namespace
+
+std::vector<std::string> gate_metrics(const std::vector<CellRuns>& cells) {
+  std::vector<std::string> out;
+  const auto add = [&out](const std::string& metric) {
+    if (std::find(out.begin(), out.end(), metric) == out.end()) out.push_back(metric);
+  };
+  for (const auto& cell : cells) {
+    if (const auto& program = cell.run().program) {
+      for (const auto& rule : program_rules(program->spec)) add(rule.metric);
+    } else {
+      for (const auto* metric : kGateMetrics) add(metric);
+    }
+  }
+  return out;
+}
 
 ComparedAgainst compare_against(const Connection& db, const PublishedCatalog& published, std::vector<CellRuns> current,
                                 const HardwareByName& hardware, const AgainstRequest& request) {
-  for (const auto& metric : request.metrics)
-    metric_rule(metric);  // reports an unknown metric before anything is searched
+  for (const auto& metric : request.metrics) require_judged(current, metric);  // before anything is searched
+  const bool is_of_several = request.metrics.size() > 1;
   auto baseline = find_named(db, published, request);
   if (baseline.runs) refuse_mixed(*baseline.runs, current, request.baseline);
   add_computed_metrics(current, hardware);
@@ -136,16 +186,18 @@ ComparedAgainst compare_against(const Connection& db, const PublishedCatalog& pu
   for (const auto& metric : request.metrics) {
     const auto known = request.sessions.find(metric);
     const auto levels = known == request.sessions.end() ? SessionLevels() : known->second;
-    auto found = baseline.published ? compare_with_published(current, {.entry = *baseline.published,
-                                                                       .hardware = hardware,
-                                                                       .metric = metric,
-                                                                       .definition = request.definition})
-                 : baseline.values  ? compare_with_values(current, *baseline.values, metric, levels)
-                                    : compare_with_runs(current, *baseline.runs, metric, levels);
-    if (request.metrics.size() > 1 && is_of_some_cells(metric)) {
-      leave_out_others(found, metric, {&current, baseline.runs ? &baseline.runs->cells : &none});
-    }
+    const auto cells = cells_judged_by(metric, current);
+    auto found = baseline.published ? compare_with_published(cells, {.entry = *baseline.published,
+                                                                     .hardware = hardware,
+                                                                     .metric = metric,
+                                                                     .definition = request.definition})
+                 : baseline.values  ? compare_with_values(cells, *baseline.values, metric, levels)
+                                    : compare_with_runs(cells, *baseline.runs, metric, levels);
+    if (is_of_several) leave_out_absent(found, metric, {&current, baseline.runs ? &baseline.runs->cells : &none});
     std::move(found.begin(), found.end(), std::back_inserter(out));
+  }
+  if (out.empty()) {
+    throw InputError(fmt::format("[compare] neither side has any of the metrics {}", fmt::join(request.metrics, ", ")));
   }
   control_false_discoveries(tested_decisions(out), DecisionRule{}.alpha);
   return {std::move(out), std::move(baseline.published)};

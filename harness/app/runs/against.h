@@ -29,6 +29,10 @@ struct ComparedAgainst {
   std::optional<PublishedEntry> published;  // the row, if the baseline is one, by its own name or through an entry
 };
 
+// The metrics that `--metric gate` stands for: kGateMetrics if any of the cells is one of perfbench-engine, and those
+// of program_rules() for each program.
+std::vector<std::string> gate_metrics(const std::vector<CellRuns>& cells);
+
 // Compares each metric in turn. A significant difference must survive Benjamini-Hochberg over all of them. Cells on
 // several machines are compared separately if the caller split them (split_by_machine). Throws InputError if the name
 // is unknown, with the closest names, and for a baseline that mixes subjects, with a list of them.

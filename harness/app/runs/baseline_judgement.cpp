@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "harness/judge/program_rules.h"
 #include "harness/stats/log_difference.h"
 
 namespace perfbench::harness {
@@ -23,8 +24,10 @@ std::string attempts_text(const CellRuns& cell) {
                      fmt::join(sweeps, ", "));
 }
 
-std::string rule_text(const std::string& metric) {
-  const auto rule = decision_rule(metric_rule(metric));
+std::string rule_text(const std::string& metric, const std::vector<CellRuns>& cells) {
+  const auto judged =
+      std::find_if(cells.begin(), cells.end(), [&](const CellRuns& cell) { return is_judged(cell.run(), metric); });
+  const auto rule = decision_rule(judged == cells.end() ? metric_rule(metric) : rule_of(judged->run(), metric));
   return fmt::format("margin {}, two-sided level {:g}, the newest {} runs a side; {}", percent(rule.margin_fraction),
                      rule.alpha, rule.most_runs,
                      varies_between_sessions(metric) ? "judged by the spread between sessions of the cell"
@@ -70,7 +73,7 @@ Judgement judgement_of(const BaselineJudgement& about, const std::vector<CellRun
   for (const auto& cell : about.baseline) {
     add(cell.label, "", LedgerPart::reference, "baseline: " + attempts_text(cell));
   }
-  for (const auto& metric : request.metrics) add("", metric, LedgerPart::rule, rule_text(metric));
+  for (const auto& metric : request.metrics) add("", metric, LedgerPart::rule, rule_text(metric, cells));
   for (const auto& one : found) {
     if (one.decision.sessions) {
       add(one.label, one.metric, LedgerPart::nights, sessions_text(one, matrix, request.sessions));

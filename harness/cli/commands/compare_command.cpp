@@ -107,6 +107,17 @@ void record_judgement(const CompareOptions& options, const Connection& db, const
   }
 }
 
+// Puts the metrics of a gate in place of the word, also in a list.
+void replace_gate(std::vector<std::string>& metrics, const std::vector<CellRuns>& cells) {
+  const auto gate = std::find(metrics.begin(), metrics.end(), "gate");
+  if (gate == metrics.end()) return;
+  auto all = gate_metrics(cells);
+  for (const auto& metric : metrics) {
+    if (metric != "gate" && std::find(all.begin(), all.end(), metric) == all.end()) all.push_back(metric);
+  }
+  metrics = std::move(all);
+}
+
 ExitCode compare(CompareOptions& options, const CommandContext& context) {
   if (!options.sides.empty()) return compare_pairs(options, context);
   if (options.request.baseline.empty()) {
@@ -116,7 +127,7 @@ ExitCode compare(CompareOptions& options, const CommandContext& context) {
   const auto stored = stored_cells(db, options.selection);
   if (!stored.left_out.empty()) reports::print(stderr, "note: {}\n", stored.left_out);
   auto& metrics = options.request.metrics;
-  if (metrics == std::vector<std::string>{"gate"}) metrics.assign(kGateMetrics.begin(), kGateMetrics.end());
+  replace_gate(metrics, stored.cells);
   const auto compared = compare_cells(db, stored.cells, parse_selection(options.selection), options.request, context);
   const auto& found = compared.comparisons;
   const auto& baseline = options.request.baseline;
@@ -192,11 +203,12 @@ void add_compare(CLI::App& app, CommandContext& context) {
       ->check(selection_complaint)
       ->capture_default_str();
   command
-      ->add_option("--metric", options->request.metrics,
-                   "metrics of the catalog, several with commas; gate stands for speed, memory, start-up and loss")
+      ->add_option(
+          "--metric", options->request.metrics,
+          "metrics of the catalog or of the program, several with commas; gate stands for speed, memory, start-up "
+          "and loss, and for what a program declares")
       ->delimiter(',')
       ->type_name("METRIC")
-      ->check(metric_or_gate_complaint)
       ->capture_default_str();
   add_enum_option(*command, "--definition", options->request.definition, "definition of the FLOPs for MFU");
   add_output_options(*command, options->format, reports::DocumentFormat::text, options->layout,

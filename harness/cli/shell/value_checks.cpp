@@ -8,6 +8,7 @@
 
 #include "harness/app/installation.h"
 #include "harness/matrix/published.h"
+#include "harness/stats/verdict.h"
 #include "harness/store/queries/query.h"
 #include "harness/system/input_error.h"
 #include "workloads/spec/metric_catalog.h"
@@ -16,16 +17,6 @@
 
 namespace perfbench::harness {
 namespace {
-
-constexpr std::string_view kGateWord = "gate";
-
-std::vector<std::string> judged_metrics() {
-  std::vector<std::string> names;
-  for (const auto& metric : spec::kMetricCatalog) {
-    if (metric.direction != spec::Direction::neutral) names.emplace_back(metric.tag);
-  }
-  return names;
-}
 
 // Removes the room from "[store] 'run:x': ...", because the name of the option takes its place.
 std::string without_room(const std::string& message) {
@@ -43,13 +34,6 @@ std::string no_such_metric(const std::string& text, const std::vector<std::strin
 
 std::string metric_complaint(const std::string& text) {
   return spec::find_metric(text) ? "" : no_such_metric(text, judged_metrics());
-}
-
-std::string metric_or_gate_complaint(const std::string& text) {
-  if (text == kGateWord || spec::find_metric(text)) return "";
-  auto names = judged_metrics();
-  names.emplace_back(kGateWord);
-  return no_such_metric(text, names);
 }
 
 std::string selection_complaint(const std::string& text) {

@@ -14,9 +14,6 @@ struct Installation;
 // the closest first.
 std::string metric_complaint(const std::string& text);
 
-// Also accepts "gate", which stands for all metrics that a gate judges.
-std::string metric_or_gate_complaint(const std::string& text);
-
 // Checks the form of a selection (harness/store/queries/query.h); whether there is such a run only the database knows.
 std::string selection_complaint(const std::string& text);
 

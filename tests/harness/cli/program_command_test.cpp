@@ -69,6 +69,44 @@ TEST_F(ProgramCommand, RunMeasuresAProgramAndReportsWhatItSaid) {
   for (const auto* unsaid : {"size", "precision", "mfu_fraction", "attention"}) EXPECT_TRUE(row[unsaid].is_null());
 }
 
+TEST_F(ProgramCommand, AStoredBaselineIsComparedByWhatTheProgramDeclares) {
+  std::ofstream(dir_ / "words.yaml")
+      << "name: words\nprogram:\n  command: [python3, -c, 'import sys; print(\"words\", open(sys.argv[1]).read())', '" +
+             (dir_ / "words").string() +
+             "']\n"
+             "  metrics: {words_per_s: {regex: 'words (?P<value>[0-9.]+)', better: higher}}\n";
+  const auto sweep = [&](const char* words) {
+    std::ofstream(dir_ / "words") << words;
+    const auto end = perfbench({"sweep", "words.yaml", "--repeats", "2"});
+    EXPECT_EQ(end.exit_code, 0) << end.error_output;
+  };
+  sweep("200");
+  EXPECT_EQ(perfbench({"baseline", "set", "first", "--reason", "a test", "--author", "me"}).exit_code, 0);
+  sweep("150");
+  const auto named = perfbench({"compare", "--baseline", "first", "--metric", "words_per_s", "--format", "json"});
+  EXPECT_EQ(named.exit_code, 2) << named.error_output << "two sessions do not show how far sessions differ";
+  const auto row = Json::parse(named.output)["cells"].at(0);
+  EXPECT_EQ(row["metric"], "words_per_s");
+  EXPECT_NEAR(row["ratio"].get<double>(), 0.75, 1e-9);
+  const auto metrics_of = [&](const std::string& metric) {
+    const auto end = perfbench({"compare", "--baseline", "first", "--metric", metric, "--format", "json"});
+    std::vector<std::string> out;
+    const auto found = Json::parse(end.output);
+    for (const auto& cell : found["cells"]) out.push_back(cell["metric"]);
+    return out;
+  };
+  EXPECT_THAT(metrics_of("gate"), testing::ElementsAre("resident_bytes", "words_per_s"))
+      << "neither what this program lacks nor what perfbench-engine has";
+  EXPECT_THAT(metrics_of("gate,wall_time_s"), testing::ElementsAre("resident_bytes", "words_per_s", "wall_time_s"));
+  EXPECT_THAT(metrics_of("words_per_s,wall_time_s"), testing::ElementsAre("words_per_s", "wall_time_s"))
+      << "what is named is judged";
+  const auto unknown = perfbench({"compare", "--baseline", "first", "--metric", "words_per_"});
+  EXPECT_EQ(unknown.exit_code, 3);
+  EXPECT_THAT(unknown.error_output, HasSubstr("did you mean 'words_per_s'?"));
+  EXPECT_THAT(perfbench({"compare", "--baseline", "first", "--metric", "step_time_s,gat"}).error_output,
+              HasSubstr("did you mean 'gate'?"));
+}
+
 TEST_F(ProgramCommand, RunWithoutAReaderMeasuresWallTime) {
   EXPECT_EQ(perfbench({"run", "--repeats", "1", "--", "true"}).exit_code, 0);
   const auto row = rows().at(0);

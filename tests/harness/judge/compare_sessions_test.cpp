@@ -8,6 +8,7 @@
 #include "harness/judge/compare.h"
 #include "harness/judge/pairs_command.h"
 #include "harness/stats/false_discovery.h"
+#include "workloads/spec/run_program.h"
 #include "workloads/spec/run_spec.h"
 
 namespace perfbench::harness {
@@ -235,6 +236,30 @@ TEST(CompareWithSessions, AnUnknownSpreadNamesTheCommandThatDecides) {
   EXPECT_THAT(found[0].decision.detail,
               EndsWith("; pairs decide: perfbench compare --ab 0123456789ab fedcba987654 matrices/m.yaml --only a=1"));
   EXPECT_EQ(overall(verdicts_of(found)), Verdict::inconclusive);
+}
+
+// The catalog does not have such a metric: its program says which direction is better, and what does not matter.
+TEST(CompareWithSessions, AMetricThatAProgramDeclaresIsJudgedByItsRule) {
+  spec::RunProgram program;
+  program.spec.metrics["words_per_s"] = {.better = spec::Better::higher, .margin = 0.1};
+  const auto declared = [&](const std::string& session_id, double words) {
+    auto out = cell("a=1", session(session_id, words));
+    spec::RunSpec run;
+    run.program = std::make_shared<const spec::RunProgram>(program);
+    for (auto& attempt : out.attempts) {
+      attempt.run = std::make_shared<const spec::RunSpec>(run);
+      attempt.metrics = {{"words_per_s", attempt.metrics.at("step_time_s")}};
+    }
+    return out;
+  };
+  const auto judged = [&](double words) {
+    return compare_with_runs({declared("now", words)}, {.scope = "b", .cells = {declared("then", 1.0)}}, "words_per_s",
+                             known_of({"a=1"}, others(6, 0.002)))[0];
+  };
+  EXPECT_EQ(judged(0.8).decision.verdict, Verdict::regressed) << "higher is better";
+  EXPECT_EQ(judged(1.2).decision.verdict, Verdict::improved);
+  EXPECT_EQ(judged(1.05).decision.verdict, Verdict::same) << "inside its margin";
+  EXPECT_EQ(judged(1.05).margin_fraction, 0.1);
 }
 
 // With dates in the form of the store's attempts and nights.

@@ -314,6 +314,7 @@ TEST(ExpiredBaselines, AreNamesWithNothingInForce) {
 CellComparison improved(double ratio) {
   auto out = with_p(0.001, Verdict::improved);
   out.label = "cell";
+  out.margin_fraction = 0.02;
   out.decision.ratio = ratio;
   return out;
 }

@@ -2,9 +2,10 @@
 """Takes pictures of every page in every width and theme, and lists what is cut off, overlaps, is too small or too pale.
 
 usage: ci/screens.py OUT [--perfbench FILE] [--widths 1280x800,390x844] [--themes light,dark] [--only PAGE ...]
-                     [--store FOLDER]
+                     [--store FOLDER] [--readme]
        OUT      a folder: a picture for each page, width and theme, and faults.txt
        --store  keeps the databases in this folder, and uses those that are there
+       --readme writes the pictures that README.md shows, in place of checking
 Exits 1 if faults.txt has a line. axe-core checks accessibility, if its package is installed or can be installed.
 """
 import argparse
@@ -128,6 +129,19 @@ class Opened:
         return self.driver.execute_script(script, *arguments)
 
 
+# The pictures of README.md that need no GPU: the beginning of a page.
+README = {"report": "report", "comparison": "serve-comparison"}
+
+
+def readme_pictures(pages):
+    driver = browser.start(1280, 800, "light")
+    for name, page in README.items():
+        opened = Opened(driver, pages[page])
+        top = opened.run("return document.querySelector('main').getBoundingClientRect().top")
+        browser.picture(driver, ROOT / f"reports/pictures/{name}.png", (0, top, 1280, 820))
+    driver.quit()
+
+
 def main():
     parser = argparse.ArgumentParser(usage=__doc__, add_help=False)
     parser.add_argument("-h", "--help", action="version", version=__doc__)
@@ -137,6 +151,7 @@ def main():
     parser.add_argument("--themes", default="light,dark")
     parser.add_argument("--only", nargs="+", default=[])
     parser.add_argument("--store", type=Path)
+    parser.add_argument("--readme", action="store_true")
     options = parser.parse_args()
     program.PATH = str(Path(options.perfbench).resolve())
     options.out.mkdir(parents=True, exist_ok=True)
@@ -152,21 +167,27 @@ def main():
             ends.callback(servers[db].end)
         pages = {name: file.resolve().as_uri() for name, file in store.files().items()}
         pages.update({name: servers[db].url + path for name, (db, path) in store.addresses().items()})
+        unknown = set(options.only) - set(pages)
+        if unknown:
+            parser.error(f"unknown pages: {', '.join(sorted(unknown))}; there are: {', '.join(pages)}")
+        pages = {name: address for name, address in pages.items() if not options.only or name in options.only}
+        if options.readme:
+            readme_pictures(pages)
+            return 0
         for screen in options.widths.split(","):
             for theme in options.themes.split(","):
                 width, height = map(int, screen.split("x"))
                 driver = browser.start(width, height, theme)
-                ends.callback(driver.quit)
-                for name, address in pages.items():
-                    if options.only and name not in options.only:
-                        continue
-                    page = Opened(driver, address)
-                    found = layout.faults(page, browser.CONTRAST) + page.run(browser.NAMELESS)
-                    browser.picture(driver, options.out / f"{name}-{width}-{theme}.png")
-                    faults += [f"{name} {width} {theme}: {line}" for line in found + axe_faults(page, axe)]
+                with contextlib.ExitStack() as end:
+                    end.callback(driver.quit)
+                    for name, address in pages.items():
+                        page = Opened(driver, address)
+                        found = layout.faults(page, browser.CONTRAST) + page.run(browser.NAMELESS)
+                        browser.picture(driver, options.out / f"{name}-{width}-{theme}.png")
+                        faults += [f"{name} {width} {theme}: {line}" for line in found + axe_faults(page, axe)]
     (options.out / "faults.txt").write_text("".join(line + "\n" for line in faults))
     print("\n".join(faults[:100]))
-    print(f"{len(pages) if not options.only else len(options.only)} pages, {len(faults)} faults: {options.out}/faults.txt")
+    print(f"{len(pages)} pages, {len(faults)} faults: {options.out}/faults.txt")
     return 1 if faults else 0
 
 

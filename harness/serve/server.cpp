@@ -107,6 +107,16 @@ Answer answer_of(int status, const reports::Document& document, const reports::S
           .data = reports::page_data(document, site)};
 }
 
+// The message with the file's name in place of its path: clients must not learn about this machine's disk.
+std::string without_folder(std::string message, const std::filesystem::path& file) {
+  const auto path = file.string();
+  const auto name = file.filename().string();
+  for (auto at = message.find(path); at != std::string::npos; at = message.find(path, at + name.size())) {
+    message.replace(at, path.size(), name);
+  }
+  return message;
+}
+
 // Makes pages on one thread.
 class PageMaker {
  public:
@@ -127,7 +137,7 @@ class PageMaker {
       const Snapshot snapshot(db);
       document = view(db, wanted, installation_, counts_);
     } catch (const InputError& e) {
-      missing = e.what();
+      missing = without_folder(e.what(), db.path());
     }
     if (!document) {
       status = kNotFound;
@@ -169,6 +179,8 @@ class Pages {
   void get(const httplib::Request& request, httplib::Response& response) {
     auto wanted = view_request(request.target);
     const bool data_alone = wanted.parameters.erase("data") > 0;
+    // How a reader sorts and filters a table concerns the browser alone (controls.js).
+    std::erase_if(wanted.parameters, [](const auto& parameter) { return parameter.first.starts_with("view."); });
     // Requests for data can wait, because the page shows something meanwhile. A monitoring system can, too.
     const std::chrono::milliseconds patience(options_.patience_ms);
     const auto longest =

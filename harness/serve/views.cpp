@@ -1,8 +1,13 @@
 #include "harness/serve/views.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <initializer_list>
+#include <sstream>
+#include <string>
 #include <utility>
 
 #include "harness/app/execution.h"
@@ -11,13 +16,16 @@
 #include "harness/app/runs/stored_tables.h"
 #include "harness/app/runs/traced_run.h"
 #include "harness/judge/alert_rules.h"
+#include "harness/stats/verdict.h"
 #include "harness/store/ledgers/alert_ledger.h"
+#include "harness/store/ledgers/baseline_ledger.h"
 #include "harness/store/queries/names.h"
 #include "harness/store/queries/query.h"
 #include "harness/store/stored_row.h"
 #include "harness/system/input_error.h"
 #include "reports/content/ab_report.h"
 #include "reports/content/list_document.h"
+#include "reports/render/format/escape.h"
 #include "reports/views/store_views.h"
 
 namespace perfbench::harness {
@@ -41,16 +49,30 @@ struct Asked {
     const auto found = request.parameters.find(name);
     return found == request.parameters.end() || found->second.empty() ? otherwise : found->second;
   }
-  std::size_t limit() const {
-    const auto text = parameter("limit", std::to_string(kListed));
-    std::size_t number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc() || end != text.data() + text.size() || number < 1 || number > kMost) {
-      throw InputError("limit must be a number from 1 to " + std::to_string(kMost) + ", found " + text);
+  // A parameter that is a number from `least` to kMost.
+  std::size_t number(const std::string& name, std::size_t least, std::size_t otherwise) const {
+    const auto text = parameter(name, std::to_string(otherwise));
+    std::size_t out = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+    if (error != std::errc() || end != text.data() + text.size() || out < least || out > kMost) {
+      throw InputError(fmt::format("{} must be a number from {} to {}, found {}", name, least, kMost, text));
     }
-    return number;
+    return out;
   }
 };
+
+// Adds the command that prints what the page shows: "perfbench report --db perf.db --sort step_time_s". Its options are
+// those parameters of the page that were given.
+void add_command(Document& out, const Asked& asked, const std::string& command,
+                 std::initializer_list<const char*> parameters) {
+  auto text = "perfbench " + command + " --db " + reports::shell_word(asked.db.path().filename().string());
+  for (const auto* name : parameters) {
+    if (const auto value = asked.parameter(name, ""); !value.empty()) {
+      text += fmt::format(" --{} {}", name, reports::shell_word(value));
+    }
+  }
+  out.add_origin("Command", text);
+}
 
 void append(Document& out, Document&& more) {
   for (auto& block : more.blocks) out.blocks.push_back(std::move(block));
@@ -104,6 +126,30 @@ std::optional<AbReport> comparison(const Asked& asked, const std::string& sweep)
   }
 }
 
+// As `report --columns A,B --sort KEY --best N`.
+reports::RowChoice row_choice(const Asked& asked) {
+  reports::RowChoice out{.sort = asked.parameter("sort", ""), .best = asked.number("best", 0, 0)};
+  std::istringstream names(asked.parameter("columns", ""));
+  for (std::string name; std::getline(names, name, ',');) out.columns.push_back(name);
+  if (out.best > 0 && out.sort.empty()) throw InputError("best needs sort: the column by which rows are the first");
+  return out;
+}
+
+std::vector<std::string> style_names() {
+  std::vector<std::string> out;
+  for (const auto& [style, name] : spec::EnumNames<reports::TableStyle>::kNames) out.emplace_back(name);
+  return out;
+}
+
+// Each name once, the newest first.
+std::vector<std::string> baseline_names(const Connection& db) {
+  std::vector<std::string> out;
+  for (const auto& baseline : list_baselines(db)) {
+    if (std::find(out.begin(), out.end(), baseline.name) == out.end()) out.push_back(baseline.name);
+  }
+  return out;
+}
+
 Document report(const Asked& asked) {
   TableQuery query{.selection = asked.parameter("sweep", "latest")};
   if (const auto matrix = asked.parameter("matrix", ""); !matrix.empty()) query.matrices = {matrix};
@@ -111,33 +157,60 @@ Document report(const Asked& asked) {
   const auto style = asked.parameter("style", "table");
   const auto known = spec::enum_value<reports::TableStyle>(style);
   if (!known) throw InputError("there is no style " + style);
+  const auto rows = row_choice(asked);
   if (query.selection == "all") throw InputError("all sweeps are too many for a page; perfbench report --sweep all");
   parse_selection(query.selection);  // throws if it is not valid
+  for (const auto& [one, other] : {std::pair{"sweep", "matrix"}, {"style", "columns"}}) {
+    if (asked.parameter(one, "").empty() || asked.parameter(other, "").empty()) continue;
+    throw InputError(fmt::format("{} and {} exclude each other", one, other));
+  }
   Document out;
-  if (const auto pairs = comparison(asked, query.selection)) {
+  const auto pairs = comparison(asked, query.selection);
+  const bool is_comparison = pairs.has_value();
+  if (is_comparison) {
     append(out, reports::ab_document(*pairs));
     const bool none = std::all_of(pairs->cells.begin(), pairs->cells.end(),
                                   [](const CellVerdict& cell) { return cell.pairs_seen.empty(); });
     if (none) return out;
     out.add(reports::Heading{.level = 2, .text = "Its runs"});
   }
-  append(out, reports::report_view(asked.db, query, {.style = *known}, asked.installation));
+  append(out, reports::report_view(asked.db, query, {.style = *known, .rows = rows}, asked.installation));
+  out.controls = {
+      {.parameter = "matrix", .title = "Matrix", .value = asked.parameter("matrix", "")},
+      {.parameter = "baseline",
+       .title = "Baseline",
+       .value = asked.parameter("baseline", ""),
+       .choices = baseline_names(asked.db)},
+      {.parameter = "style", .title = "Style", .value = asked.parameter("style", ""), .choices = style_names()},
+      {.parameter = "sort", .title = "Sort by", .value = asked.parameter("sort", "")},
+      {.parameter = "best", .title = "First rows", .value = asked.parameter("best", "")},
+      {.parameter = "columns", .title = "Columns", .value = asked.parameter("columns", "")}};
+  // No command prints a comparison and its runs.
+  if (!is_comparison) {
+    add_command(out, asked, "report", {"sweep", "matrix", "baseline", "style", "sort", "best", "columns"});
+  }
   return out;
 }
 
 Document runs(const Asked& asked) {
-  reports::ListQuery query{.limit = asked.limit()};
+  reports::ListQuery query{.limit = asked.number("limit", 1, kListed)};
   if (const auto where = asked.parameter("where", ""); !where.empty()) query.where = {where};
   if (asked.parameter("look", "") != "all") query.most_looked_at = kLookedAt;
   Document out;
   out.add(reports::Heading{.level = 1, .text = "Runs"});
   append(out, reports::list_runs(asked.db, query));
+  out.controls = {{.parameter = "where", .title = "Only KEY=VALUE", .value = asked.parameter("where", "")},
+                  {.parameter = "limit", .title = "Rows", .value = asked.parameter("limit", "")}};
+  add_command(out, asked, fmt::format("list --limit {}", query.limit), {"where"});
   return out;
 }
 
 Document run(const Asked& asked) {
-  return reports::run_view(asked.db, run_of_address(asked, asked.rest, asked.parameter("subject", "")),
-                           run_query(asked), asked.installation, asked.counts);
+  const auto subject = asked.parameter("subject", "");
+  auto out = reports::run_view(asked.db, run_of_address(asked, asked.rest, subject), run_query(asked),
+                               asked.installation, asked.counts);
+  add_command(out, asked, "show " + reports::shell_word(asked.rest + (subject.empty() ? "" : "@" + subject)), {});
+  return out;
 }
 
 std::vector<RankTrace> traces(const Asked& asked, const NamedRun& named) {
@@ -171,7 +244,11 @@ Document diff(const Asked& asked) {
 
 Document history(const Asked& asked) {
   HistoryQuery query{.series = asked.parameter("series", "*"), .metric = asked.parameter("metric", "step_time_s")};
-  return reports::history_view(asked.db, query).document;
+  auto out = reports::history_view(asked.db, query).document;
+  out.controls = {
+      {.parameter = "metric", .title = "Metric", .value = asked.parameter("metric", ""), .choices = judged_metrics()},
+      {.parameter = "series", .title = "Series", .value = asked.parameter("series", "")}};
+  return out;
 }
 
 Document alerts(const Asked& asked) {
@@ -179,12 +256,16 @@ Document alerts(const Asked& asked) {
     const auto alert = find_alert(asked.db, asked.rest);
     auto out = reports::alert_view(alert);
     for (const auto next : next_states(alert.state())) out.actions.emplace_back(spec::enum_name(next));
+    add_command(out, asked, "alerts show " + alert.alert_id, {});
     return out;
   }
   const auto scope = asked.parameter("state", "live") == "all" ? AlertScope::all : AlertScope::live;
   Document out;
   out.add(reports::Heading{.level = 1, .text = "Alerts"});
   append(out, reports::alerts_view(load_alerts(asked.db, scope)));
+  out.controls = {
+      {.parameter = "state", .title = "State", .value = asked.parameter("state", ""), .choices = {"live", "all"}}};
+  add_command(out, asked, "alerts list", {"state"});
   return out;
 }
 

@@ -74,7 +74,7 @@ Chart pairs_chart(const CellVerdict& cell) {
   };
   if (const auto& ratio = metric->decided.decision.ratio) line("estimate", (*ratio - 1) * kPercent, Colour::plain);
   line("margin, slower", metric->rule.margin_fraction * kPercent, Colour::bad);
-  line("margin, faster", -metric->rule.margin_fraction * kPercent, Colour::good);
+  line("margin, faster", (1 / (1 + metric->rule.margin_fraction) - 1) * kPercent, Colour::good);
   return out;
 }
 
@@ -115,13 +115,6 @@ std::string side_text(const StoredSide& side) {
     return fmt::format("{} ({})", side.asked, harness::short_commit(side.git_commit));
   }
   return side.asked;
-}
-
-std::string amount(const std::optional<double>& value, const std::string& metric) {
-  if (!value) return kNothing;
-  const auto known = spec::find_metric(metric);
-  if (known && known->unit == "bytes") return human_bytes(static_cast<std::int64_t>(std::llround(*value)));
-  return format_number(value);
 }
 
 std::string interval(const Decision& decision) {
@@ -171,10 +164,9 @@ Row row(const CellVerdict& cell, const MetricVerdict& metric) {
   const auto& decision = metric.decided.decision;
   const auto& name = metric.rule.metric;
   const auto& ratio_95 = decision.ratio_95;
-  return {.cells = {cell.label, name, verdict_cell(decision.verdict),
-                    Cell(amount(metric.a_median, name), value_of(metric.a_median)),
-                    Cell(amount(b_by_estimate(metric), name), value_of(b_by_estimate(metric))),
-                    Cell("", value_of(metric.a_median)), Cell("", value_of(metric.b_median)),
+  return {.cells = {cell.label, name, verdict_cell(decision.verdict), amount_cell(metric.a_median, name),
+                    amount_cell(b_by_estimate(metric), name), Cell("", value_of(metric.a_median)),
+                    Cell("", value_of(metric.b_median)),
                     Cell(decision.ratio ? format_percent_change(*decision.ratio) : kNothing, value_of(decision.ratio)),
                     interval(decision),
                     Cell(decision.detectable_fraction ? format_percent(*decision.detectable_fraction) : kNothing,

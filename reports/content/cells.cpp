@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "reports/render/format/number.h"
+#include "workloads/spec/metric_catalog.h"
 
 namespace perfbench::reports {
 
@@ -41,6 +42,10 @@ Cell number_cell(const std::optional<double>& value) {
 Cell bytes_cell(std::int64_t bytes) {
   if (bytes == 0) return {kNothing, Value()};
   return {human_bytes(bytes), Value(bytes)};
+}
+
+Cell amount_cell(const std::optional<double>& value, const std::string& metric) {
+  return {value ? format_amount(*value, spec::unit_of(metric)) : kNothing, value_of(value)};
 }
 
 void show_seconds_in_units(Table& table) {

@@ -27,6 +27,9 @@ Cell count_cell(std::int64_t value);
 Cell number_cell(const std::optional<double>& value);  // four digits; empty without a value
 Cell bytes_cell(std::int64_t bytes);                   // empty for 0
 
+// In the unit that suits the value of a metric; "-" without a value.
+Cell amount_cell(const std::optional<double>& value, const std::string& metric);
+
 // Shows each column of seconds, whose title ends in "(s)", in the unit in which the smallest of them is read best.
 // Programs get seconds all the same.
 void show_seconds_in_units(Table& table);

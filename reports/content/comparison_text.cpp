@@ -93,17 +93,17 @@ Row comparison_row(const CellComparison& comparison, const std::string& subject)
   const auto& decision = comparison.decision;
   const std::string verdict(spec::enum_name(decision.verdict));
   const auto& ratio_95 = decision.ratio_95;
-  return {.cells = {Cell(verdict, verdict, tone_of(decision.verdict)), comparison.label, comparison.metric,
-                    Cell(format_number(comparison.current), value_of(comparison.current)),
-                    Cell(format_number(comparison.baseline), value_of(comparison.baseline)),
-                    Cell(decision.ratio ? format_percent_change(*decision.ratio) : kNothing, value_of(decision.ratio)),
-                    interval_of(decision), fmt::format("{} vs {}", decision.current_runs, decision.baseline_runs),
-                    Cell("", ratio_95 ? Value(ratio_95->low) : Value()),
-                    Cell("", ratio_95 ? Value(ratio_95->high) : Value()), Cell("", run_count(decision.current_runs)),
-                    Cell("", run_count(decision.baseline_runs)), std::string(spec::enum_name(decision.reason)),
-                    decision.detail, comparison.run_id, comparison.machine, Cell("", comparison.notes), subject,
-                    comparison.subject.engine_sha256},
-          .notes = notes_of(comparison)};
+  return {
+      .cells = {Cell(verdict, verdict, tone_of(decision.verdict)), comparison.label, comparison.metric,
+                amount_cell(comparison.current, comparison.metric), amount_cell(comparison.baseline, comparison.metric),
+                Cell(decision.ratio ? format_percent_change(*decision.ratio) : kNothing, value_of(decision.ratio)),
+                interval_of(decision), fmt::format("{} vs {}", decision.current_runs, decision.baseline_runs),
+                Cell("", ratio_95 ? Value(ratio_95->low) : Value()),
+                Cell("", ratio_95 ? Value(ratio_95->high) : Value()), Cell("", run_count(decision.current_runs)),
+                Cell("", run_count(decision.baseline_runs)), std::string(spec::enum_name(decision.reason)),
+                decision.detail, comparison.run_id, comparison.machine, Cell("", comparison.notes), subject,
+                comparison.subject.engine_sha256},
+      .notes = notes_of(comparison)};
 }
 
 Json entry(const CellComparison& comparison, const std::string& subject) {
@@ -148,7 +148,7 @@ std::vector<Judged> judged_comparisons(const std::vector<CellComparison>& compar
   std::vector<Judged> out;
   for (const auto& one : comparisons) {
     out.push_back(judged(one.label, one.metric, one.decision));
-    if (spec::find_metric(one.metric)) out.back().margin_fraction = harness::metric_rule(one.metric).margin_fraction;
+    if (one.margin_fraction > 0) out.back().margin_fraction = one.margin_fraction;
   }
   return out;
 }

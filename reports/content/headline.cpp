@@ -168,8 +168,9 @@ Chart decisions_chart(const std::vector<Judged>& judged, const std::string& titl
     const auto x = static_cast<double>(out.x.categories.size());
     out.x.categories.push_back(one_cell ? row->metric : row->metric + ", " + harness::shown_label(row->cell));
     if (row->margin_fraction) {
-      const double margin = 100 * *row->margin_fraction;
-      margins.points.push_back({.x = x, .y = 0, .low = -margin, .high = margin});
+      // The same factor up and down, as in the decision.
+      const double factor = 1 + *row->margin_fraction;
+      margins.points.push_back({.x = x, .y = 0, .low = percent(1 / factor), .high = percent(factor)});
     }
     ChartPoint point{.x = x, .y = percent(*row->ratio), .text = change_text(row->ratio, {}, {})};
     if (row->ratio_low && row->ratio_high) {

@@ -79,7 +79,6 @@ std::vector<double> logs_of(const ScreenedSeries& series) {
 }  // namespace
 
 Chart series_chart(const ScreenedSeries& series, const std::string& metric) {
-  const auto known = spec::find_metric(metric);
   Chart out{.key = key_of("series", series),
             .title = series_title(series),
             .x = nights_axis(series),
@@ -101,7 +100,7 @@ Chart series_chart(const ScreenedSeries& series, const std::string& metric) {
     out.series.push_back(std::move(less));
   }
   add_spans(out, series);
-  show_in_unit(out, metric, known ? known->unit : "");
+  show_in_unit(out, metric, spec::unit_of(metric));
   return out;
 }
 
@@ -234,7 +233,7 @@ Table series_table(const HistoryResult& result) {
                                     {series.series.machine.substr(0, kShownDigits), series.series.machine},
                                     nights_cell(series.nights.size()),
                                     {sparkline(night_values(series.nights)), Value()},
-                                    {format_number(last), last},
+                                    {format_amount(last, spec::unit_of(result.metric)), last},
                                     {format_percent_change(series.change_ratio), series.change_ratio},
                                     nights_cell(series.screened.size()),
                                     {series.control ? "subtracted" : "no", series.control},
@@ -315,6 +314,10 @@ Headline history_headline(const HistoryResult& result) {
   if (findings > 0) {
     return {.text = fmt::format("{} finding{}, not confirmed", findings, findings == 1 ? "" : "s"),
             .tone = Tone::doubtful};
+  }
+  const auto is_unscreened = [](const ScreenedSeries& series) { return series.state == ScreenState::too_few_nights; };
+  if (std::all_of(result.series.begin(), result.series.end(), is_unscreened)) {
+    return {.text = "Too few nights to judge.", .tone = Tone::doubtful};
   }
   const bool known = std::any_of(result.series.begin(), result.series.end(),
                                  [](const ScreenedSeries& series) { return series.known.has_value(); });

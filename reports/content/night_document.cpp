@@ -3,13 +3,17 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <sstream>
+#include <string>
 
 #include "harness/matrix/matrix.h"
 #include "reports/content/alert_document.h"
 #include "reports/content/cells.h"
 #include "reports/content/headline.h"
 #include "reports/content/history_document.h"
+#include "reports/render/format/escape.h"
 #include "reports/render/format/number.h"
+#include "workloads/spec/metric_catalog.h"
 
 namespace perfbench::reports {
 namespace {
@@ -157,6 +161,43 @@ Cards night_cards(const harness::NightReport& report) {
   return out;
 }
 
+// "--only model=gpt-mini --only remat=none"; empty for a cell whose label is no list of axes.
+std::string only_options(const std::string& label) {
+  std::istringstream words(label);
+  std::string out;
+  for (std::string word; words >> word;) {
+    if (word.find('=') == std::string::npos) return {};
+    out += " --only " + shell_word(word);
+  }
+  return out;
+}
+
+// The commands that a reader of an open alert needs next. `of_db` is their option.
+std::vector<std::string> next_steps(const std::vector<harness::AlertGroup>& groups, const std::string& of_db) {
+  constexpr std::size_t kMostGroups = 3;
+  std::vector<std::string> out;
+  for (const auto& group : groups) {
+    const auto open = std::find_if(group.alerts.begin(), group.alerts.end(), [](const harness::Alert& alert) {
+      return alert.state() == harness::AlertState::open && harness::is_bad(alert.finding.kind);
+    });
+    if (open == group.alerts.end() || out.size() >= 2 * kMostGroups) continue;
+    const auto& id = open->alert_id;
+    const auto& series = open->finding.series;
+    const bool can_be_bisected = !group.environment && !group.good_revision.empty() &&
+                                 group.good_revision != group.bad_revision && spec::find_metric(series.metric);
+    if (can_be_bisected) {
+      out.push_back(fmt::format("Find the commit: perfbench bisect {} {} MATRIX_FILE{} --metric {}{}",
+                                shell_word(group.good_revision), shell_word(group.bad_revision),
+                                only_options(series.cell), series.metric, of_db));
+    } else {
+      out.push_back(fmt::format("See the basis of alert {}: perfbench show alert:{}{}", id, id, of_db));
+    }
+    out.push_back(
+        fmt::format("Say that somebody works on it: perfbench alerts ack {} --reason 'bisecting'{}", id, of_db));
+  }
+  return out;
+}
+
 CheckOutcome outcome_of(CellState state) {
   switch (state) {
     case CellState::regressed:
@@ -195,7 +236,7 @@ Check check_of_cell(const harness::NightReport& report, const harness::NightCell
 
 }  // namespace
 
-Document night_document(const harness::NightReport& report) {
+Document night_document(const harness::NightReport& report, const std::string& db) {
   Document out;
   out.add(
       Heading{.text = fmt::format("{} on {}: {}", report.matrix, report.started_utc.substr(0, 10), word_of(report))});
@@ -206,6 +247,10 @@ Document night_document(const harness::NightReport& report) {
   out.add(night_cards(report));
   out.add(Paragraph{.text = measured(report)});
   constexpr int kAlertsLevel = 2;
+  if (auto steps = next_steps(report.live_alerts, " --db " + shell_word(db)); !steps.empty()) {
+    out.add(Heading{.level = kAlertsLevel, .text = "What to do"});
+    out.add(List{std::move(steps)});
+  }
   if (!report.live_alerts.empty()) add_alerts(out, report.live_alerts, kAlertsLevel);
   for (const auto& engine : report.not_run) out.add(Paragraph{.text = engine + ".", .tone = Tone::doubtful});
   for (const auto& note : report.notes) out.add(Note{note + "."});

@@ -323,10 +323,10 @@ Document report_document(std::vector<Report> reports, TableStyle style, const Ro
   Table named{.key = "rows", .columns = {}, .rows = {}};
   for (std::size_t i = 0; i < reports.size(); ++i) {
     auto& report = reports[i];
-    if (has_choice) keep_chosen(report, wholes[i], choice);
     out.add(Heading{.level = 2, .text = report.title});
     if (i == 0) add_report_origin(out, report);
-    out.add(cards_of(report));
+    out.add(cards_of(report));  // of all its rows
+    if (has_choice) keep_chosen(report, wholes[i], choice);
     if (has_columns) {
       auto table = with_columns(wholes[i], choice, Audience::people);
       show_seconds_in_units(table);

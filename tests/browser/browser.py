@@ -63,9 +63,12 @@ def start(width=1280, height=900, scheme="light"):
     return driver
 
 
-def picture(driver, file):
-    """The whole page, however long."""
-    taken = driver.execute_cdp_cmd("Page.captureScreenshot", {"captureBeyondViewport": True})
+def picture(driver, file, part=None):
+    """The whole page, however long, or a part of it: left, top, width, height."""
+    options = {"captureBeyondViewport": True}
+    if part is not None:
+        options["clip"] = {**dict(zip(("x", "y", "width", "height"), part)), "scale": 1}
+    taken = driver.execute_cdp_cmd("Page.captureScreenshot", options)
     Path(file).write_bytes(base64.b64decode(taken["data"]))
 
 

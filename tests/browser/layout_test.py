@@ -10,7 +10,7 @@ RIGHT = """<h1>Title</h1><p class="headline">SAME: 1 of 1 cell</p>
 <div style="overflow-x: auto; width: 5rem"><div style="width: 90rem">a wide table that scrolls</div></div>
 <svg viewBox="0 0 100 50" width="100"><text x="2" y="20" font-size="12">in</text></svg>"""
 
-# What each check must say about a page that is right but for this.
+# By the addition that makes a right page wrong: the line that reports it.
 WRONG = {
     "<div style='width: 200rem'>x</div>": "cut off: the page is 3216 pixels wide, the window 785",
     "<div style='overflow: hidden; width: 4rem; white-space: nowrap'>much too long for it</div>":

@@ -126,6 +126,8 @@ class Pages(unittest.TestCase):
         self.assertGreater(page.run(visible, ticks), 3)
         page.run("window.at('pointerdown', 0.5); window.at('pointermove', 1); window.at('pointerup', 1)")
         self.assertEqual(page.run(visible, ticks), 0, "the ticks of the whole axis have gone")
+        overflow = "return getComputedStyle(document.querySelector('figure[data-key=step_times] svg.data')).overflowX"
+        self.assertEqual(page.run(overflow), "hidden", "what is outside of the axes is cut off")
         page.run("window.at('pointermove', 0.01)")
         self.assertRegex(page.texts(readout)[0], r"^step: 6, ", "half of the steps are left")
         page.driver.find_element(By.CSS_SELECTOR, "figure[data-key=step_times] figcaption button").click()

@@ -92,6 +92,49 @@ class Serve(unittest.TestCase):
         finally:
             self.assertEqual(server.end(), 0)
 
+    def test_choices_and_the_view_of_a_table_are_in_the_address(self):
+        chosen = Path(self.folder.name) / "chosen.db"
+        perfbench("sweep", QUICKSTART, "--db", chosen, "--only", "model=gpt-mini", "--only", "attention=flash")
+        perfbench("baseline", "set", "first", "--reason", "a test", "--db", chosen)
+        server = Server(chosen)
+        rows = "section[data-key=table] tbody tr"
+        try:
+            self.open(server.url + "report")
+            self.assertEqual(len(self.texts(rows)), 3)
+            for name, text, left in (("sort", "mfu", 3), ("best", "2", 2)):
+                self.driver.find_element(By.CSS_SELECTOR, f"#controls input[name={name}]").send_keys(text, Keys.ENTER)
+                self.wait(lambda: f"{name}={text}" in self.driver.current_url and len(self.texts(rows)) == left)
+            self.assertIn("best=2", self.driver.current_url)
+            choice = self.driver.find_element(By.CSS_SELECTOR, "#controls select[name=baseline]")
+            self.assertEqual(choice.text.split(), ["default", "first"])
+            choice.send_keys("first")
+            self.wait(lambda: "baseline=first" in self.driver.current_url and self.texts(rows))
+            self.assertIn("best=2", self.driver.current_url, "the other choice stays")
+            facts = dict(zip(self.texts("dl.origin dt"), self.texts("dl.origin dd")))
+            self.assertEqual(facts["Command"], "perfbench report --db chosen.db --baseline first --sort mfu --best 2")
+            self.assertIn("difference from baseline", self.texts("thead th"))
+            header = "section[data-key=table] th[data-key=step_time_s]"
+            self.driver.find_element(By.CSS_SELECTOR, header + " button").click()
+            link = self.driver.current_url
+            sorted_rows = self.texts(rows)
+            self.open("about:blank")
+            self.open(link)
+            self.assertEqual(self.texts(rows), sorted_rows)
+            element = self.driver.find_element(By.CSS_SELECTOR, header)
+            self.assertEqual(element.get_attribute("aria-sort"), "ascending", "a link shows what its sender saw")
+            self.expect_harmless(server)
+            self.assertEqual(server.ask("GET", "/report?best=-1")[0], 404)
+            self.assertIn("exclude each other", server.ask("GET", "/report?style=pax&columns=mfu")[1])
+            self.open(server.url + "report?view.table%20quickstart=%7B%22sort")
+            self.assertEqual(len(self.texts(rows)), 3, "a damaged link shows the page as it is")
+            self.open(server.url + "report?baseline=run:" + self.runs_of(chosen)[0])
+            chosen_now = "return document.querySelector('#controls select[name=baseline]').value"
+            self.assertTrue(self.driver.execute_script(chosen_now).startswith("run:"), "it is not among the names")
+            self.assertIn("best needs sort", server.ask("GET", "/report?best=2")[1])
+            self.assertIn("the report has no such column", server.ask("GET", "/report?sort=nothing")[1])
+        finally:
+            self.assertEqual(server.end(), 0)
+
     def test_two_runs_are_picked_and_held_side_by_side_and_so_are_their_traces(self):
         traced = Path(self.folder.name) / "traced.db"
         perfbench("sweep", QUICKSTART, "--db", traced, "--only", "model=gpt-mini", "--only",
@@ -241,6 +284,9 @@ class Serve(unittest.TestCase):
             self.assertEqual(server.ask("GET", "/run/" + self.folder.name)[0], 404)
             self.assertEqual(server.ask("GET", "/run/../../etc/passwd")[0], 404)
             self.assertEqual(server.ask("GET", "/runs?limit=1000000000")[0], 404)
+            missing = server.ask("GET", "/run/0123456789ab")[1]
+            self.assertIn("has no run whose id begins with that", missing)
+            self.assertNotIn(self.folder.name, missing, "clients do not learn about this machine's disk")
             self.assertEqual(server.ask("DELETE", "/runs")[0], 404)
             self.assertEqual(server.ask("POST", "/alerts/1234")[0], 403)
             _, _, answer = server.ask("GET", "/")

@@ -7,6 +7,7 @@
 
 #include "harness/execute/process.h"
 #include "reports/content/alert_document.h"
+#include "reports/content/badge.h"
 #include "reports/content/checks.h"
 #include "reports/content/webhook_body.h"
 #include "reports/render/document/render.h"
@@ -75,6 +76,26 @@ TEST(CheckOfAlert, FailsWhileABadAlertIsLive) {
   alert.events.back().to = AlertState::open;
   alert.finding.kind = FindingKind::improvement;
   EXPECT_EQ(check_of(alert).outcome, CheckOutcome::passed);
+}
+
+TEST(Badge, CountsAlertsByStateAndShowsTheLargestChange) {
+  auto alerts = examples();
+  alerts[0].finding.ratio = 1.4;
+  const auto open = badge_of(alerts, "2026-01-11T03:00:00Z");
+  EXPECT_EQ(open.text, "2 open alerts, worst +5.0 %") << "the acknowledged one is larger, and known";
+  EXPECT_EQ(open.tone, Tone::bad);
+  alerts.resize(1);
+  EXPECT_EQ(badge_of(alerts, {}).text, "1 acknowledged alert, worst +40.0 %");
+  EXPECT_EQ(badge_of(alerts, {}).tone, Tone::doubtful);
+  alerts[0].finding.kind = FindingKind::improvement;
+  EXPECT_EQ(badge_of(alerts, "2026-01-11T03:00:00Z").text, "no open alert, night of 2026-01-11");
+  EXPECT_EQ(badge_of(alerts, {}).text, "no night") << "without nights, no alert means nothing";
+}
+
+TEST(Badge, IsWellFormedForAnyText) {
+  pugi::xml_document parsed;
+  ASSERT_TRUE(parsed.load_string(badge_svg({.text = "<a> & \"b\"\x1b", .tone = Tone::bad}).c_str()));
+  EXPECT_STREQ(parsed.child("svg").attribute("aria-label").value(), "perfbench: <a> & \"b\"\\x1b");
 }
 
 std::vector<Check> nasty_checks() {

@@ -39,7 +39,7 @@ TEST(ComparisonDocument, HasARowForEachCellAndSaysWhyBelow) {
   EXPECT_THAT(text, testing::StartsWith("Comparison with v1\n\nREGRESSED: 1 of 2 cells, worst +10.0 % (95 %: +5.0 % to "
                                         "+15.0 %), step_time_s of model=a\n\nVerdict "));
   EXPECT_THAT(text,
-              testing::ContainsRegex("REGRESSED +model=a +step_time_s +0.5500 +0.5000 +.10.0 % +.5.0 % to .15.0 % "
+              testing::ContainsRegex("REGRESSED +model=a +step_time_s +0.5500 s +0.5000 s +.10.0 % +.5.0 % to .15.0 % "
                                      "+5 vs 6 +.1. .2."));
   EXPECT_THAT(text, HasSubstr(": beyond the margin\n[2] another kernel\n"));
   EXPECT_THAT(text, testing::ContainsRegex("NOT_COMPARABLE +model=b +step_time_s +- "));

@@ -11,6 +11,10 @@
 #include "harness/evidence/output_file.h"
 #include "harness/store/archive/transfer.h"
 #include "harness/store/database.h"
+#include "harness/store/ledgers/alert_ledger.h"
+#include "harness/store/queries/names.h"
+#include "harness/system/utc.h"
+#include "reports/content/badge.h"
 #include "reports/content/data_exports.h"
 #include "reports/render/format/print.h"
 #include "workloads/build_info/build_info.h"
@@ -18,7 +22,7 @@
 namespace perfbench::harness {
 
 // perfbench: for `perfbench import`. The others are for other programs.
-enum class ExportFormat { perfbench, openmetrics, jsonl };
+enum class ExportFormat { perfbench, openmetrics, jsonl, badge };
 
 }  // namespace perfbench::harness
 
@@ -26,7 +30,7 @@ template <>
 struct perfbench::spec::EnumNames<perfbench::harness::ExportFormat> {
   using F = perfbench::harness::ExportFormat;
   static constexpr std::array kNames{std::pair{F::perfbench, "perfbench"}, std::pair{F::openmetrics, "openmetrics"},
-                                     std::pair{F::jsonl, "jsonl"}};
+                                     std::pair{F::jsonl, "jsonl"}, std::pair{F::badge, "badge"}};
 };
 
 namespace perfbench::harness {
@@ -61,7 +65,12 @@ ExitCode run_export(const ExportOptions& options) {
   const auto lines = [&options](const Connection& db, const WriteText& write) {
     reports::write_run_lines(db, parse_selection(options.selection), write);
   };
+  const auto badge = [](const Connection& db, const WriteText& write) {
+    write(reports::badge_svg(reports::badge_of(load_alerts(db, AlertScope::live), newest_night_utc(db, utc_now()))));
+  };
   switch (options.format) {
+    case ExportFormat::badge:
+      return write_file(options, badge);
     case ExportFormat::openmetrics:
       return write_file(options, metrics);
     case ExportFormat::jsonl:
@@ -87,7 +96,7 @@ void add_export(CLI::App& app, CommandContext& context) {
   add_enum_option(
       *command, "--format", options->format,
       "perfbench: for `perfbench import`; openmetrics: the newest values, for Prometheus; jsonl: a line for "
-      "each attempt, with all of its metrics");
+      "each attempt, with all of its metrics; badge: an SVG of the alerts");
   add_path(*command, "FILE", options->file, PathIs::file,
            "written completely or not at all; an older export is replaced")
       ->required();
@@ -97,11 +106,13 @@ void add_export(CLI::App& app, CommandContext& context) {
       "openmetrics: the newest sweep of each matrix, whatever --select says; `perfbench serve` has the same at "
       "/metrics.\n"
       "Values have no timestamps; perfbench_cell_measured_timestamp_seconds says when they were measured.\n"
+      "badge: the open alerts and the largest change, or the date of the newest night without any.\n"
       "Examples:\n"
       "  perfbench export --db perf.db everything.perfbench\n"
       "  perfbench export --db perf.db --select latest tonight.perfbench\n"
       "  perfbench export --db perf.db --format openmetrics perfbench.prom\n"
       "  perfbench export --db perf.db --format jsonl --select latest runs.jsonl\n"
+      "  perfbench export --db perf.db --format badge perfbench.svg\n"
       "Exit codes: 0 success; 3 wrong input, or success without a row that cannot be read, which is named.");
   command->callback([options, &context] { context.exit_code = run_export(*options); });
 }

@@ -64,7 +64,7 @@ void append_step_summary(const std::string& markdown) {
 }
 
 void publish_night(const NightlyOptions& options, const NightReport& report) {
-  const auto document = reports::night_document(report);
+  const auto document = reports::night_document(report, options.night.ab.db.string());
   print_document(document, options.format, options.layout);
   const auto checks = reports::night_checks(report);
   if (options.github) {

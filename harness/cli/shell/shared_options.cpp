@@ -249,6 +249,7 @@ void print_document(const reports::Document& document, reports::DocumentFormat f
     write_output(layout.output, text);
     return;
   }
+  if (format == reports::DocumentFormat::html) return reports::print_text(stdout, page_of_command(document));
   const auto width = layout.full && !layout.width ? std::optional<std::size_t>(0) : layout.width;
   reports::print_document(stdout, document, format, reports::text_layout(reports::surroundings_of(stdout), width));
 }

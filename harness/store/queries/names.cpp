@@ -1,6 +1,7 @@
 #include "harness/store/queries/names.h"
 
 #include "harness/store/columns.h"
+#include "harness/store/queries/sweeps.h"
 
 namespace perfbench::harness {
 
@@ -39,6 +40,13 @@ std::vector<std::string> newest_sweep_ids(const Connection& db, std::size_t most
   std::vector<std::string> out;
   while (rows.step()) out.push_back(rows.text(0));
   return out;
+}
+
+std::optional<std::string> newest_night_utc(const Connection& db, const std::string& now_utc) {
+  Statement newest(db, "SELECT max(started_utc) FROM sweeps WHERE started_utc <= ? AND " +
+                           kind_condition("kind", SweepsOf::history));
+  if (!newest.with(now_utc).step() || newest.is_null(0)) return std::nullopt;
+  return newest.text(0);
 }
 
 std::string kind_of_sweep(const Connection& db, const std::string& sweep_id) {

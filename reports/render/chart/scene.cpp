@@ -273,10 +273,17 @@ class Drawing {
     }
   }
 
-  // Puts each text beside its point, where it covers no other one. A text without such a place is left out; the point's
-  // description has it.
+  // Puts each text beside its point, where it covers no other text and no point. A text without such a place is left
+  // out; the point's description has it.
   void names() {
     std::vector<Frame> taken;
+    for (const auto& series : chart_.series) {
+      for (const auto& point : series.points) {
+        constexpr double kDot = 5;
+        const auto [x, y] = at(point.x, point.y);
+        taken.push_back({x - kDot, x + kDot, y - kDot, y + kDot});
+      }
+    }
     for (const auto& series : chart_.series) {
       for (const auto& point : series.points) {
         if (point.text.empty()) continue;
@@ -294,7 +301,7 @@ class Drawing {
           });
           if (!is_inside || !is_free) continue;
           taken.push_back(room);
-          text(to_the_right ? x + 8 : x - 8, y + down, to_the_right ? "start" : "end", "tick", content);
+          text(to_the_right ? x + 8 : x - 8, y + down, to_the_right ? "start" : "end", "tick name", content);
           break;
         }
       }
@@ -376,6 +383,8 @@ class Drawing {
         above(series, point, number);
       } else if (marked) {
         dot(series, point, number);
+      } else {
+        read(series, point);
       }
     }
   }
@@ -387,6 +396,11 @@ class Drawing {
         point_text(series, point));
   }
 
+  void read(const ChartSeries& series, const ChartPoint& point) {
+    const auto [x, y] = at(point.x, point.y);
+    scene_.readings.push_back({x, y, point_text(series, point)});
+  }
+
   // Draws the arrow for a point beyond the axis.
   void above(const ChartSeries& series, const ChartPoint& point, std::size_t number) {
     const double x = along_x(point.x);
@@ -396,7 +410,8 @@ class Drawing {
                            coordinate(top), coordinate(x + 5), coordinate(top + 8))},
          {"class", look("dot", number)}},
         point_text(series, point));
-    text(x + 9, top + 9, "start", "tick", format_number(point.y));
+    text(x + 9, top + 9, "start", "tick name", format_number(point.y));
+    read(series, point);
   }
 
   // Names beside each other, in as many lines as they need. Returns where it ends.

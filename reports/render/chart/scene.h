@@ -25,6 +25,13 @@ struct SceneAxis {
   std::vector<std::string> categories;
 };
 
+// A point that no shape of its own describes: of a line without marks, or beyond the axis.
+struct Reading {
+  double x = 0;  // in pixels
+  double y = 0;
+  std::string text;
+};
+
 struct Scene {
   std::string title;
   int width = 0;
@@ -38,6 +45,7 @@ struct Scene {
   SceneAxis x = {};
   SceneAxis y = {};
   bool sideways = false;
+  std::vector<Reading> readings = {};
 };
 
 // A line with more points than can be distinguished keeps the first, the lowest, the highest and the last point of each

@@ -14,12 +14,10 @@ std::optional<double> as_number(const Value& value) {
 
 void Document::add_origin(const std::string& name, const std::string& text) {
   if (text.empty()) return;
-  const auto is_origin = [](const Block& block) { return std::holds_alternative<Origin>(block); };
-  auto at = std::find_if(blocks.begin(), blocks.end(), is_origin);
-  if (at == blocks.end()) {
-    const bool has_title = !blocks.empty() && std::holds_alternative<Heading>(blocks.front());
-    at = blocks.insert(blocks.begin() + (has_title ? 1 : 0), Origin{});
-  }
+  const bool has_title = !blocks.empty() && std::holds_alternative<Heading>(blocks.front());
+  // A document that was appended may have an Origin of its own further down.
+  auto at = blocks.begin() + (has_title ? 1 : 0);
+  if (at == blocks.end() || !std::holds_alternative<Origin>(*at)) at = blocks.insert(at, Origin{});
   std::get<Origin>(*at).facts.emplace_back(name, text);
 }
 

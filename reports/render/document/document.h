@@ -138,6 +138,14 @@ struct Series {
 
 using Block = std::variant<Heading, Headline, Origin, Cards, Paragraph, List, Note, Series, Chart, Timeline, Table>;
 
+// A choice that a page of a server offers, as a parameter of its address.
+struct Control {
+  std::string parameter;
+  std::string title;
+  std::string value = {};                 // the present one; empty: the default
+  std::vector<std::string> choices = {};  // empty: any text
+};
+
 struct Document {
   std::vector<Block> blocks;
   // The heading of a page whose blocks begin with none. Text and files do not show it.
@@ -146,6 +154,7 @@ struct Document {
   // that. Only the JSON renderer calls it, because for a long history it takes as long as all the rest. Empty: the
   // tables are complete.
   std::function<std::string()> json = {};
+  std::vector<Control> controls = {};
   // Changes that a server may offer for the subject of the document: the names of the allowed next states.
   std::vector<std::string> actions = {};
   // This page of a server is a placeholder until the real one is made: it asks for that at once.

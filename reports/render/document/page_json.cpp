@@ -94,7 +94,11 @@ Json scene_json(const Scene& scene) {
            {"plot", {{"left", scene.left}, {"top", scene.top}, {"right", scene.right}, {"bottom", scene.bottom}}},
            {"x", axis_json(scene.x)},
            {"y", axis_json(scene.y)},
+           {"readings", Json::array()},
            {"shapes", Json::array()}};
+  for (const auto& [x, y, text] : scene.readings) {
+    out["readings"].push_back({std::round(10 * x) / 10, std::round(10 * y) / 10, text});
+  }
   for (const auto& shape : scene.shapes) {
     Json entry{{"tag", shape.tag}};
     for (const auto& [name, value] : shape.attributes) entry[name] = value;

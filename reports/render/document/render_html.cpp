@@ -7,6 +7,7 @@
 #include "reports/render/document/page_json.h"
 #include "reports/render/document/render.h"
 #include "reports/render/format/escape.h"
+#include "reports/render/format/shown.h"
 #include "reports/render/page/assets.h"
 
 namespace perfbench::reports {
@@ -37,6 +38,23 @@ std::string within_script(std::string json) {
   return out;
 }
 
+// Values are exact, because they become parameters of an address. Beside each is its text for people.
+nlohmann::ordered_json controls_json(const std::vector<Control>& controls) {
+  const auto choice = [](const std::string& value) {
+    return nlohmann::ordered_json{{"value", value}, {"text", shown(value)}};
+  };
+  auto out = nlohmann::ordered_json::array();
+  for (const auto& control : controls) {
+    auto choices = nlohmann::ordered_json::array();
+    for (const auto& value : control.choices) choices.push_back(choice(value));
+    out.push_back({{"parameter", control.parameter},
+                   {"title", control.title},
+                   {"chosen", choice(control.value)},
+                   {"choices", std::move(choices)}});
+  }
+  return out;
+}
+
 void put(std::string& page, std::string_view slot, const std::string& text) {
   page.replace(page.find(slot), slot.size(), text);
 }
@@ -47,6 +65,7 @@ std::string page_data(const Document& document, const Site& site) {
   auto data = page_json(document);
   if (!site.places.empty()) {
     if (site.writable) data["actions"] = document.actions;
+    if (!document.controls.empty()) data["controls"] = controls_json(document.controls);
     if (document.to_come) data["to_come"] = true;
     if (document.lasting) data["lasting"] = true;
     data["places"] = nlohmann::ordered_json::array();

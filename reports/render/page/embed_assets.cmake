@@ -12,7 +12,7 @@ text_of(page page.html)
 text_of(colours colours.css)
 text_of(chart chart.css)
 text_of(style page.css)
-text_of(script dom.js theme.js picks.js table.js chart.js timeline.js live.js page.js)
+text_of(script dom.js theme.js picks.js controls.js table.js chart.js timeline.js live.js page.js)
 
 set(text "// Made by embed_assets.cmake.\n#include \"reports/render/page/assets.h\"\n\nnamespace perfbench::reports {\n\n")
 string(APPEND text "std::string_view page_template() {\n  return ${page};\n}\n")

@@ -4,6 +4,7 @@
 
 const DATA_SHAPES = ["dot", "line", "ideal", "interval", "bar", "strip", "shade"];
 const SMALLEST_DRAG = 8;
+const BESIDE = 8; // pixels between a point and its name
 const WANTED_TICKS = 8;
 
 function linearTicks(low, high) {
@@ -26,12 +27,13 @@ function zoomedTicks(axis, low, high) {
 class ChartView {
   static all = new Set();
 
-  constructor(key, scene) {
+  constructor(key, number, scene) {
+    this.name = `${key} ${number}`;
     this.scene = scene;
     this.plot = scene.plot;
     this.shown = [0, 1]; // the visible part of the x axis, as shares of it
-    this.marks = [];
-    this.lines = [];
+    this.marks = scene.readings.map(([x, y, text]) => ({ x, y, text }));
+    this.names = []; // texts beside points, which move with them
     this.inner = makeSvg("svg", { class: "data", preserveAspectRatio: "none", x: this.plot.left, y: this.plot.top,
                                   width: this.width(), height: this.plot.bottom - this.plot.top });
     this.ticks = [];
@@ -41,7 +43,7 @@ class ChartView {
     for (const shape of scene.shapes) this.add(shape);
     this.svg.append(this.inner, this.cursor, this.selection);
     this.whole = make("button", { type: "button", hidden: true }, "Show all");
-    this.whole.addEventListener("click", () => this.zoom(0, 1));
+    this.whole.addEventListener("click", () => this.zoomAll(0, 1));
     this.readout = make("div", { class: "readout", hidden: true });
     this.element = make("figure", { "data-key": key }, make("figcaption", {}, scene.title, " ", this.whole),
                         make("div", { class: "scroll-chart", tabindex: "0", role: "region", "aria-label": scene.title },
@@ -51,12 +53,35 @@ class ChartView {
     if (!scene.sideways) {
       this.svg.addEventListener("pointerdown", (event) => this.press(event));
       this.svg.addEventListener("pointerup", (event) => this.release(event));
-      this.svg.addEventListener("dblclick", () => this.zoom(0, 1));
+      this.svg.addEventListener("pointercancel", () => this.forget());
+      this.svg.addEventListener("dblclick", () => this.zoomAll(0, 1));
     }
     this.zoom(0, 1);
     ChartView.all.add(this);
   }
 
+  // The visible part of each zoomed chart, in the values of its axis; forgets the charts.
+  static zooms() {
+    const zoomed = [...ChartView.all].filter((view) => view.shown[0] > 0 || view.shown[1] < 1);
+    ChartView.all.clear();
+    return new Map(zoomed.map((view) => [view.name, view.shown.map((share) => view.valueAt(share))]));
+  }
+  takeOver(zooms) {
+    const values = zooms.get(this.name);
+    if (values === undefined) return;
+    const [from, to] = values.map((value) => Math.min(Math.max(this.shareOf(value), 0), 1));
+    this.zoom(from, to);
+  }
+
+  // Values of the x axis, as shares of the whole axis.
+  valueAt(share) {
+    const { log, low, high } = this.scene.x;
+    return log ? low * (high / low) ** share : low + (high - low) * share;
+  }
+  shareOf(value) {
+    const { log, low, high } = this.scene.x;
+    return log ? Math.log(value / low) / Math.log(high / low) : (value - low) / (high - low);
+  }
   width() {
     return this.plot.right - this.plot.left;
   }
@@ -73,7 +98,10 @@ class ChartView {
       this.marks.push({ x: Number(attributes.x) + Number(attributes.width) / 2,
                         y: Number(attributes.y) + Number(attributes.height) / 2, text });
     }
-    if (isData && kind === "line" && tag === "path") this.lines.push({ path: attributes.d, name: text ?? "" });
+    if (attributes.class === "tick name") {
+      const beside = attributes["text-anchor"] === "start" ? BESIDE : -BESIDE;
+      this.names.push({ shape, beside, x: Number(attributes.x) - beside });
+    }
     const isTick = tag === "text" && kind === "tick" && Number(attributes.y) === this.plot.bottom + 17;
     const isTickLine = tag === "line" && kind === "axis" && Number(attributes.y2) === this.plot.bottom + 4;
     if (isTick || isTickLine) this.ticks.push(shape);
@@ -85,26 +113,6 @@ class ChartView {
     this.marks.push({ x: Number(cx), y: Number(cy), text });
     this.inner.append(makeSvg("path", { d: `M${cx} ${cy}h0.001`, class: look + " round", "stroke-width": 2 * r },
                               makeSvg("title", {}, text)));
-  }
-
-  // A line without dots is read at its corners.
-  corners() {
-    if (this.read === undefined) {
-      const dotted = this.marks.length > 0;
-      this.read = dotted ? [] : this.lines.flatMap(({ path, name }) => path.slice(1).split(" L").map((corner) => {
-        const [x, y] = corner.split(" ").map(Number);
-        return { x, y, text: this.textAt(x, y, name) };
-      }));
-    }
-    return this.read;
-  }
-  textAt(x, y, name) {
-    const value = (axis, share) => axis.log ? axis.low * (axis.high / axis.low) ** share
-                                            : axis.low + (axis.high - axis.low) * share;
-    const across = value(this.scene.x, (x - this.plot.left) / this.width());
-    const up = value(this.scene.y, (this.plot.bottom - y) / (this.plot.bottom - this.plot.top));
-    const at = this.scene.x.categories[Math.round(across)] ?? Number(across.toPrecision(4));
-    return `${name === "" ? "" : name + ", "}${this.scene.x.title}: ${at}, ${this.scene.y.title}: ${Number(up.toPrecision(4))}`;
   }
 
   // Where the pointer is, in units of the whole, unzoomed drawing.
@@ -124,7 +132,7 @@ class ChartView {
   move(event) {
     const at = this.place(event);
     if (this.pressed !== undefined) return this.select(this.pressed.drawn, at.drawn);
-    const marks = [...this.marks, ...this.corners()];
+    const { marks } = this;
     const away = this.scene.sideways ? (mark) => Math.abs(mark.y - at.y) : (mark) => Math.abs(mark.x - at.x);
     const nearest = marks.reduce((best, mark) => (best === null || away(mark) < away(best) ? mark : best), null);
     const isInside = at.drawn >= this.plot.left && at.drawn <= this.plot.right && at.y >= this.plot.top && at.y <= this.plot.bottom;
@@ -163,12 +171,19 @@ class ChartView {
   release(event) {
     if (this.pressed === undefined) return;
     const [from, to] = [this.pressed, this.place(event)];
-    this.pressed = undefined;
-    this.selection.setAttribute("visibility", "hidden");
+    this.forget();
     if (Math.abs(to.drawn - from.drawn) < SMALLEST_DRAG) return;
     const share = ({ x }) => Math.min(Math.max((x - this.plot.left) / this.width(), 0), 1);
     const [low, high] = [share(from), share(to)].sort((a, b) => a - b);
-    for (const view of ChartView.all) if (view === this || view.sharesAxisWith(this)) view.zoom(low, high);
+    this.zoomAll(low, high);
+  }
+  forget() {
+    this.pressed = undefined;
+    this.selection.setAttribute("visibility", "hidden");
+  }
+
+  zoomAll(from, to) {
+    for (const view of ChartView.all) if (view === this || view.sharesAxisWith(this)) view.zoom(from, to);
   }
 
   zoom(from, to) {
@@ -183,14 +198,17 @@ class ChartView {
     this.ticks.forEach((shape) => shape.setAttribute("visibility", isWhole ? "visible" : "hidden"));
     this.zoomed = isWhole ? [] : this.newTicks();
     this.svg.append(...this.zoomed);
+    for (const { shape, x, beside } of this.names) {
+      const drawn = this.drawnX(x);
+      shape.setAttribute("x", drawn + beside);
+      shape.setAttribute("visibility", drawn >= left - 1 && drawn <= this.plot.right + 1 ? "visible" : "hidden");
+    }
   }
   newTicks() {
     const { x, plot } = this.scene;
-    const value = (share) => (x.log ? x.low * (x.high / x.low) ** share : x.low + (x.high - x.low) * share);
-    const share = (at) => (x.log ? Math.log(at / x.low) / Math.log(x.high / x.low) : (at - x.low) / (x.high - x.low));
     const [from, to] = this.shown;
-    return zoomedTicks(x, value(from), value(to)).map(({ at, text }) =>
-      makeSvg("text", { x: this.drawnX(plot.left + this.width() * share(at)), y: plot.bottom + 17, "text-anchor": "middle",
-                        class: "tick" }, text));
+    return zoomedTicks(x, this.valueAt(from), this.valueAt(to)).map(({ at, text }) =>
+      makeSvg("text", { x: this.drawnX(plot.left + this.width() * this.shareOf(at)), y: plot.bottom + 17,
+                        "text-anchor": "middle", class: "tick" }, text));
   }
 }

@@ -49,7 +49,7 @@ function makeActions(token) {
     return out;
   };
   document.getElementById("content").before(
-    make("div", { class: "tools", id: "actions" }, make("label", {}, "Reason ", reason), buttons, said));
+    make("div", { class: "tools", id: "actions", role: "region", "aria-label": "Actions" }, make("label", {}, "Reason ", reason), buttons, said));
   return (states) => buttons.replaceChildren(...states.map(button));
 }
 
@@ -69,9 +69,7 @@ function startLive(first, views) {
   let toCome = first.to_come === true;
   let lasting = first.lasting === true;
   let tag = null;
-  const address = new URL(location.href);
-  address.hash = "";
-  address.searchParams.set("data", "");
+  const address = dataAddress();
   const ask = async () => {
     let pause = PERIOD_MS;
     try {

@@ -11,14 +11,14 @@ const BLOCKS = {
   paragraph: (block) => make("p", { class: block.tone ?? null }, block.text),
   note: (block) => make("p", { class: "note" }, block.text),
   list: (block) => make("ul", {}, ...block.items.map((item) => make("li", {}, item))),
-  chart: (block) => new ChartView(block.key, block.scene).element,
+  chart: (block, i) => new ChartView(block.key, i, block.scene).element,
   timeline: (block) => new TimelineView(block).element,
-  table: (block, i, views, { links, sides }) => {
+  table: (block, i, views, { links, sides, isServed }) => {
     let key = block.key + " " + block.label; // a report has a table for each matrix
     while (views.has(key)) key += "+";
     const labels = [...views.values()].filter(({ table }) => table.heading === block.label).length;
     const label = labels === 0 ? block.label : `${block.label}, table ${labels + 1}`;
-    const view = new TableView({ ...block, label, heading: block.label, number: i }, links, sides[block.key]);
+    const view = new TableView({ ...block, label, name: key, heading: block.label, number: i }, links, sides[block.key], isServed);
     views.set(key, view);
     return view.element;
   },
@@ -44,21 +44,23 @@ function contentOf(blocks, views, site, wasOpen) {
 
 // Puts the document's blocks into the page, replacing the previous ones; tables keep their sorting, filter and columns.
 // Returns the tables by their keys.
-function show({ title, blocks, places = [], actions = [] }, before = new Map()) {
+function show({ title, blocks, places = [], actions = [], controls = [] }, before = new Map()) {
   document.title = title === "" ? "perfbench" : title + " - perfbench";
   const views = new Map();
   const stood = new Map([...before].map(([key, view]) => [key, view.place()]));
-  const site = places.length > 0 ? { links: LINKS, sides: SIDES } : { links: {}, sides: {} };
+  const site = places.length > 0 ? { links: LINKS, sides: SIDES, isServed: true } : { links: {}, sides: {} };
   const content = document.getElementById("content");
-  ChartView.all.clear();
+  const zooms = ChartView.zooms();
   const wasOpen = new Set([...content.querySelectorAll("details.section[open] > summary")].map((e) => e.textContent));
   content.replaceChildren(...contentOf(blocks, views, site, wasOpen));
+  ChartView.all.forEach((view) => view.takeOver(zooms));
   for (const [key, view] of views) if (before.has(key)) view.takeOver(before.get(key), stood.get(key));
   document.getElementById("places").replaceChildren(...places.map(({ text, path }) =>
     make("a", { href: path, "aria-current": path === location.pathname ? "page" : null }, text)));
   document.getElementById("sections").replaceChildren(...blocks.flatMap((block, i) =>
     block.kind === "heading" && block.level === 2 ? [make("a", { href: "#section-" + i }, block.text)] : []));
   showActions(actions);
+  showControls(controls);
   document.documentElement.dataset.shown = "yes";
   current = views;
   return views;

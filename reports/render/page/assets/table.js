@@ -38,8 +38,8 @@ function matching(table, words) {
 
 class TableView {
   // links: addresses by the key of a column, made from a text. sides: the column that identifies rows, and the address
-  // for two of its texts; or nothing.
-  constructor(table, links, sides) {
+  // for two of its texts; or nothing. isServed: the address keeps the reader's view of the table.
+  constructor(table, links, sides, isServed = false) {
     this.table = table;
     this.links = links;
     const told = table.columns.find(({ key, texts }) => key === sides?.column && texts.filter((text) => text !== "-").length > 1);
@@ -63,8 +63,36 @@ class TableView {
     }
     this.element = make("section", { class: "table", "data-key": table.key }, ...this.commonValues(), ...this.tools(),
                         this.scroll, this.footnotes());
+    this.isServed = isServed;
+    this.restore(isServed ? savedView(table.name) : {});
+  }
+
+  // Columns for people alone have no key.
+  names() {
+    return this.table.columns.map(({ key, title }) => key || title);
+  }
+  // The reader's view of the table: {sort: "NAME:asc", words, columns: [NAME]}, each only if it was chosen.
+  save() {
+    if (!this.isServed) return;
+    const names = this.names();
+    const view = {};
+    if (this.sorted !== null) view.sort = names[this.sorted.column] + (this.sorted.direction > 0 ? ":asc" : ":desc");
+    if (this.filter?.value) view.words = this.filter.value;
+    if (this.shown.some((shown, i) => shown !== this.shownAtFirst[i])) {
+      view.columns = names.filter((_, i) => this.shown[i]);
+    }
+    saveView(this.table.name, view);
+  }
+  restore({ sort, words, columns }) {
+    const names = this.names();
+    if (Array.isArray(columns)) this.shown = names.map((name) => columns.includes(name));
+    const [, name, direction] = /^(.*):(asc|desc)$/.exec(String(sort)) ?? [];
+    const column = names.indexOf(name);
+    if (column >= 0) this.sorted = { column, direction: direction === "asc" ? 1 : -1 };
+    this.boxes?.forEach((box, i) => (box.checked = this.shown[i]));
+    if (this.filter !== undefined) this.filter.value = String(words ?? "");
     this.fillHead();
-    this.update("");
+    this.update(this.filter?.value ?? "");
   }
 
   commonValues() {
@@ -79,14 +107,20 @@ class TableView {
     const picks = this.picks === null ? [] : [this.picks.element];
     if (this.table.rows <= FEW_ROWS) return picks.map((element) => make("div", { class: "tools" }, element));
     const filter = this.filter = make("input", { type: "search", placeholder: "words a row must have", "aria-label": "Filter rows" });
-    filter.addEventListener("input", () => this.update(filter.value));
+    filter.addEventListener("input", () => {
+      this.update(filter.value);
+      this.save();
+    });
+    this.boxes = [];
     const choices = this.table.columns.map((column, i) => {
       const box = make("input", { type: "checkbox", checked: this.shown[i] });
       box.addEventListener("change", () => {
         this.shown[i] = box.checked;
         this.fillHead();
         this.fillBody();
+        this.save();
       });
+      this.boxes.push(box);
       return make("label", {}, box, " " + column.title);
     });
     return [make("div", { class: "tools" }, filter, this.count,
@@ -122,6 +156,7 @@ class TableView {
     this.fillHead();
     this.head.querySelectorAll("th > button")[this.shown.slice(0, column).filter(Boolean).length].focus();
     this.fillBody();
+    this.save();
   }
   order() {
     if (this.sorted === null) return;

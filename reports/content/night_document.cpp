@@ -119,6 +119,12 @@ Table cells_table(const std::vector<harness::NightCell>& cells) {
   return table;
 }
 
+// Whether commits lie between the last good night and the first bad one.
+bool has_range(const harness::Finding& finding) {
+  const auto& good = finding.last_good.revision;
+  return !good.empty() && !finding.first_bad.revision.empty() && good != finding.first_bad.revision;
+}
+
 // Every cell with its state, and what the pairs or the facts of the night show.
 std::vector<Judged> judged_cells(const harness::NightReport& report) {
   std::vector<Judged> out;
@@ -133,7 +139,7 @@ std::vector<Judged> judged_cells(const harness::NightReport& report) {
                    .ratio = f.ratio,
                    .ratio_low = f.ratio_low,
                    .ratio_high = f.ratio_high,
-                   .since = f.first_bad.revision.empty() ? "" : range_text(f)});
+                   .since = has_range(f) ? range_text(f) : ""});
   }
   return out;
 }
@@ -183,8 +189,7 @@ std::vector<std::string> next_steps(const std::vector<harness::AlertGroup>& grou
     if (open == group.alerts.end() || out.size() >= 2 * kMostGroups) continue;
     const auto& id = open->alert_id;
     const auto& series = open->finding.series;
-    const bool can_be_bisected = !group.environment && !group.good_revision.empty() &&
-                                 group.good_revision != group.bad_revision && spec::find_metric(series.metric);
+    const bool can_be_bisected = !group.environment && has_range(open->finding) && spec::find_metric(series.metric);
     if (can_be_bisected) {
       out.push_back(fmt::format("Find the commit: perfbench bisect {} {} MATRIX_FILE{} --metric {}{}",
                                 shell_word(group.good_revision), shell_word(group.bad_revision),

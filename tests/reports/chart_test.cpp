@@ -146,6 +146,22 @@ TEST(ChartScene, APointBeyondTheEndOfAnAxisIsAnArrowWithItsNumber) {
   EXPECT_EQ(number(*shapes(near, "circle").at(1), "cy"), number(*dots[0], "cy")) << "the others stay where they were";
 }
 
+// A page reads the values of what has no shape of its own from the scene.
+TEST(ChartScene, PointsWithoutMarksAndBeyondTheAxisAreReadings) {
+  Chart chart{
+      .key = "k",
+      .title = "t",
+      .x = {.title = "step"},
+      .y = {.title = "ms", .from_zero = true, .end = 140},
+      .series = {{.name = "few", .points = {{.x = 0, .y = 4284}, {.x = 1, .y = 70}}}, {.name = "many", .points = {}}}};
+  for (int i = 0; i < 200; ++i) chart.series[1].points.push_back({.x = i * 1.0, .y = i % 7 + 60.0});
+  const auto scene = draw(chart);
+  ASSERT_EQ(scene.readings.size(), 201U) << "the dot of the other point has its own description";
+  EXPECT_EQ(scene.readings[0].text, "few, step: 0, ms: 4284") << "its number, and not the end of the axis";
+  EXPECT_EQ(scene.readings[18].text, "many, step: 17, ms: 63");
+  EXPECT_LT(scene.readings[17].x, scene.readings[18].x);
+}
+
 // 2, 3 and 5 mean bad, good and doubtful in a page's text, too (colours.css).
 TEST(ChartScene, ASeriesHasTheColourOfItsMeaning) {
   Chart chart{.key = "c", .title = "c", .x = {.title = "x"}, .y = {.title = "y"}, .series = {}};

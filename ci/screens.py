@@ -66,7 +66,7 @@ class Store:
     def measure(self):
         program.demonstration(self.folder / "nights")
         perfbench("sweep", QUICKSTART, "--db", self.db)
-        perfbench("baseline", "set", "first", "--reason", "the first sweep", "--db", self.db)
+        perfbench("baseline", "set", "first", "--reason", "the first sweep", "--author", "me", "--db", self.db)
         perfbench("note", "latest", HOSTILE, "--author", HOSTILE, "--db", self.db)
         perfbench("sweep", QUICKSTART, "--db", self.db)
         perfbench("sweep", QUICKSTART, "--db", self.traced, "--only", "model=gpt-mini", "--only", "remat=full", "--set",

@@ -95,7 +95,7 @@ class Serve(unittest.TestCase):
     def test_choices_and_the_view_of_a_table_are_in_the_address(self):
         chosen = Path(self.folder.name) / "chosen.db"
         perfbench("sweep", QUICKSTART, "--db", chosen, "--only", "model=gpt-mini", "--only", "attention=flash")
-        perfbench("baseline", "set", "first", "--reason", "a test", "--db", chosen)
+        perfbench("baseline", "set", "first", "--reason", "a test", "--author", "me", "--db", chosen)
         server = Server(chosen)
         rows = "section[data-key=table] tbody tr"
         try:

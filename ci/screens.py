@@ -12,7 +12,6 @@ import argparse
 import contextlib
 import csv
 import io
-import json
 import re
 import subprocess
 import sys
@@ -91,7 +90,7 @@ class Store:
         first, second = sorted(self.traced.with_suffix(".runs").iterdir())[:2]
         perfbench("trace", first, "--html", self.file("trace"))
         perfbench("trace", first, "--against", second, "--html", self.file("difference"))
-        long_page(self.file("report"), self.file("long"))
+        program.long_page(self.file("report"), self.file("long"))
         out = {name: self.file(name) for name in ("plan", "explanation", "report", "baseline", "list", "run",
                                                   "history", "trace", "difference", "long")}
         return {**out, "night": self.nights.parent / "night.html"}
@@ -108,27 +107,6 @@ class Store:
                 "serve-alert": (self.nights, "alerts/" + alert), "serve-comparison": (self.pairs, "report?sweep=" + comparison)}
 
 
-def long_page(source, target):
-    """A report of 10,000 rows: those of another one, again and again."""
-    text = source.read_text()
-    found = re.search(r'<script type="application/json" id="document">(.*?)</script>', text, re.S)
-    document = json.loads(found.group(1))
-    table = next(block for block in document["blocks"] if block["kind"] == "table")
-    few, table["rows"], table["row_notes"] = table["rows"], 10_000, {}
-    for column in table["columns"]:
-        column["of"] = [column["of"][row % few] for row in range(10_000)]
-    target.write_text(text[:found.start(1)] + json.dumps(document).replace("<", "\\u003c") + text[found.end(1):])
-
-
-class Opened:
-    def __init__(self, driver, address):
-        self.driver = driver
-        browser.open_address(driver, address)
-
-    def run(self, script, *arguments):
-        return self.driver.execute_script(script, *arguments)
-
-
 # The pictures of README.md that need no GPU: the beginning of a page.
 README = {"report": "report", "comparison": "serve-comparison"}
 
@@ -136,7 +114,7 @@ README = {"report": "report", "comparison": "serve-comparison"}
 def readme_pictures(pages):
     driver = browser.start(1280, 800, "light")
     for name, page in README.items():
-        opened = Opened(driver, pages[page])
+        opened = browser.Opened(driver, pages[page])
         top = opened.run("return document.querySelector('main').getBoundingClientRect().top")
         browser.picture(driver, ROOT / f"reports/pictures/{name}.png", (0, top, 1280, 820))
     driver.quit()
@@ -181,7 +159,7 @@ def main():
                 with contextlib.ExitStack() as end:
                     end.callback(driver.quit)
                     for name, address in pages.items():
-                        page = Opened(driver, address)
+                        page = browser.Opened(driver, address)
                         found = layout.faults(page, browser.CONTRAST) + page.run(browser.NAMELESS)
                         browser.picture(driver, options.out / f"{name}-{width}-{theme}.png")
                         faults += [f"{name} {width} {theme}: {line}" for line in found + axe_faults(page, axe)]

@@ -104,8 +104,7 @@ constexpr auto kSequencesPerSecond = number("Sequences/Sec", "sequences_per_s", 
 constexpr auto kSequencesPerSecondOrState = number(kSequencesPerSecond.title, kSequencesPerSecond.key,
                                                    [](const ReportRow& r) { return or_state(r, r.sequences_per_s); });
 constexpr auto kTokensPerDevice = number("Tokens/s/device", "tokens_per_s_per_device", [](const ReportRow& r) {
-  const auto rate =
-      r.tokens_per_s && r.devices > 0 ? std::optional(*r.tokens_per_s / static_cast<double>(r.devices)) : std::nullopt;
+  const auto rate = tokens_per_s_per_device(r);
   return Cell(format_number(rate), value_of(rate));
 });
 constexpr auto kMfu = number("MFU", "mfu_fraction", [](const ReportRow& r) { return percent(r.mfu_fraction); });
@@ -317,7 +316,7 @@ const ReportColumn kMeanStepColumn = kMeanStep;
 const ReportColumn kEstimatedDaysColumn = kDays;
 const ReportColumn kTokensPerDeviceColumn = kTokensPerDevice;
 const ReportColumn kMemoryColumn = number("Memory", "memory_bytes", [](const ReportRow& r) {
-  const auto bytes = r.peak_memory_bytes ? r.peak_memory_bytes : r.resident_bytes;
+  const auto bytes = memory_bytes(r);
   return bytes ? Cell(human_bytes(static_cast<std::int64_t>(*bytes)), *bytes) : Cell(kNothing, Value());
 });
 

@@ -216,9 +216,9 @@ struct Tradeoff {
 std::map<std::string, std::vector<Tradeoff>> tradeoffs(const std::vector<ReportRow>& rows) {
   std::map<std::string, std::vector<Tradeoff>> out;
   for (const auto& row : rows) {
-    const auto bytes = row.peak_memory_bytes ? row.peak_memory_bytes : row.resident_bytes;
-    if (!bytes || !row.tokens_per_s || row.devices < 1) continue;
-    out[row.model].push_back({&row, *bytes, *row.tokens_per_s / static_cast<double>(row.devices)});
+    const auto bytes = memory_bytes(row);
+    const auto rate = tokens_per_s_per_device(row);
+    if (bytes && rate) out[row.model].push_back({&row, *bytes, *rate});
   }
   return out;
 }

@@ -273,11 +273,6 @@ const ReportRow* largest_row(const std::vector<ReportRow>& rows, const Value& va
   return out;
 }
 
-std::optional<double> tokens_per_device(const ReportRow& row) {
-  if (!row.tokens_per_s || row.devices < 1) return std::nullopt;
-  return *row.tokens_per_s / static_cast<double>(row.devices);
-}
-
 Cards cards_of(const Report& report) {
   Cards out;
   std::size_t cells = 0;
@@ -291,9 +286,9 @@ Cards cards_of(const Report& report) {
                        .value = fmt::format("{} of {}", finished, cells),
                        .detail = finished == cells ? "all finished" : "finished",
                        .tone = finished == cells ? Tone::good : Tone::doubtful});
-  if (const auto* row = largest_row(report.rows, tokens_per_device)) {
+  if (const auto* row = largest_row(report.rows, tokens_per_s_per_device)) {
     out.cards.push_back({.title = "most tokens/s/device",
-                         .value = human_count(*tokens_per_device(*row)),
+                         .value = human_count(*tokens_per_s_per_device(*row)),
                          .detail = harness::shown_label(row->cell)});
   }
   if (const auto* row = largest_row(report.rows, [](const ReportRow& one) { return one.mfu_fraction; })) {

@@ -92,6 +92,17 @@ struct ReportRow {
   std::vector<std::string> notes;  // facts that the reader of the row must know: noise, failures, emulation, obstacles
 };
 
+// tokens_per_s of one device; nullopt without the rate or the number of devices.
+inline std::optional<double> tokens_per_s_per_device(const ReportRow& row) {
+  if (!row.tokens_per_s || row.devices < 1) return std::nullopt;
+  return *row.tokens_per_s / static_cast<double>(row.devices);
+}
+
+// The peak of a device's tensors or, of a program, the resident set.
+inline std::optional<double> memory_bytes(const ReportRow& row) {
+  return row.peak_memory_bytes ? row.peak_memory_bytes : row.resident_bytes;
+}
+
 struct Report {
   std::string title;
   spec::FlopDefinition definition = spec::FlopDefinition::causal;

@@ -101,19 +101,26 @@ def asked_of_others(driver, own):
     return [url for url in requests_since(driver) if not url.startswith(own) and url != "data:,"]
 
 
-class Page:
-    """A page from disk, opened."""
+class Opened:
+    """A page at an address, opened."""
 
-    def __init__(self, driver, file):
+    def __init__(self, driver, address):
         self.driver = driver
-        self.address = Path(file).resolve().as_uri()
-        open_address(driver, self.address)
+        self.address = address
+        open_address(driver, address)
 
     def run(self, script, *arguments):
         return self.driver.execute_script(script, *arguments)
 
     def texts(self, selector):
         return self.run("return [...document.querySelectorAll(arguments[0])].map((e) => e.textContent)", selector)
+
+
+class Page(Opened):
+    """A page from disk, opened."""
+
+    def __init__(self, driver, file):
+        super().__init__(driver, Path(file).resolve().as_uri())
 
     def misdeeds(self):
         """What no page may do: errors, requests to anybody, scripts of somebody's text."""

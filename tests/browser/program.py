@@ -1,6 +1,7 @@
 """The program under test: its commands, its server, and a database that several tests begin with."""
 import functools
 import http.client
+import json
 import os
 import re
 import shutil
@@ -75,3 +76,16 @@ class Server:
     def end(self):
         self.process.terminate()
         return self.process.wait(PATIENCE_S)
+
+
+def long_page(source, target, change=lambda column: None):
+    """Writes the page of a table with 10,000 rows: those of `source`, again and again. `change` may change a column."""
+    text = Path(source).read_text()
+    found = re.search(r'<script type="application/json" id="document">(.*?)</script>', text, re.S)
+    document = json.loads(found.group(1))
+    table = next(block for block in document["blocks"] if block["kind"] == "table")
+    few, table["rows"], table["row_notes"] = table["rows"], 10_000, {}
+    for column in table["columns"]:
+        column["of"] = [column["of"][row % few] for row in range(10_000)]
+        change(column)
+    target.write_text(text[:found.start(1)] + json.dumps(document).replace("<", "\\u003c") + text[found.end(1):])

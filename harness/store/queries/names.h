@@ -30,7 +30,7 @@ std::vector<std::string> newest_sweep_ids(const Connection& db, std::size_t most
 // The number of sweeps among which the closest one to an unknown name is suggested.
 inline constexpr std::size_t kSweepsLookedAt = 100;
 
-// The start of the newest night that is not in the future of `now_utc`; nullopt if there is none.
+// When the newest night started, among nights up to `now_utc`. nullopt before the first night.
 std::optional<std::string> newest_night_utc(const Connection& db, const std::string& now_utc);
 
 // The stored SweepKind; empty if there is no such sweep.

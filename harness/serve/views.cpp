@@ -126,11 +126,13 @@ std::optional<AbReport> comparison(const Asked& asked, const std::string& sweep)
   }
 }
 
-// As `report --columns A,B --sort KEY --best N`.
+// As `report --columns A,B --sort KEY --best N --heat-map A,B`.
 reports::RowChoice row_choice(const Asked& asked) {
   reports::RowChoice out{.sort = asked.parameter("sort", ""), .best = asked.number("best", 0, 0)};
-  std::istringstream names(asked.parameter("columns", ""));
-  for (std::string name; std::getline(names, name, ',');) out.columns.push_back(name);
+  for (const auto& [parameter, list] : {std::pair{"columns", &out.columns}, {"heat-map", &out.heat_map}}) {
+    std::istringstream names(asked.parameter(parameter, ""));
+    for (std::string name; std::getline(names, name, ',');) list->push_back(name);
+  }
   if (out.best > 0 && out.sort.empty()) throw InputError("best needs sort: the column by which rows are the first");
   return out;
 }
@@ -184,10 +186,11 @@ Document report(const Asked& asked) {
       {.parameter = "style", .title = "Style", .value = asked.parameter("style", ""), .choices = style_names()},
       {.parameter = "sort", .title = "Sort by", .value = asked.parameter("sort", "")},
       {.parameter = "best", .title = "First rows", .value = asked.parameter("best", "")},
-      {.parameter = "columns", .title = "Columns", .value = asked.parameter("columns", "")}};
+      {.parameter = "columns", .title = "Columns", .value = asked.parameter("columns", "")},
+      {.parameter = "heat-map", .title = "Heat map of two axes", .value = asked.parameter("heat-map", "")}};
   // No command prints a comparison and its runs.
   if (!is_comparison) {
-    add_command(out, asked, "report", {"sweep", "matrix", "baseline", "style", "sort", "best", "columns"});
+    add_command(out, asked, "report", {"sweep", "matrix", "baseline", "style", "sort", "best", "columns", "heat-map"});
   }
   return out;
 }

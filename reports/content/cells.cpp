@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <optional>
+#include <sstream>
 #include <string_view>
 
+#include "harness/matrix/matrix.h"
 #include "reports/render/format/number.h"
 #include "workloads/spec/metric_catalog.h"
 
@@ -46,6 +48,30 @@ Cell bytes_cell(std::int64_t bytes) {
 
 Cell amount_cell(const std::optional<double>& value, const std::string& metric) {
   return {value ? format_amount(*value, spec::unit_of(metric)) : kNothing, value_of(value)};
+}
+
+std::vector<std::pair<std::string, std::string>> label_axes(const std::string& label) {
+  std::istringstream words(label);
+  std::vector<std::pair<std::string, std::string>> out;
+  for (std::string word; words >> word;) {
+    const auto end = word.find('=');
+    if (end == std::string::npos) return {};
+    out.emplace_back(word.substr(0, end), word.substr(end + 1));
+  }
+  return out;
+}
+
+std::string short_label(const std::string& label, std::string_view left_out) {
+  const auto axes = label_axes(label);
+  if (axes.empty()) return harness::shown_label(label);
+  std::string out;
+  for (const auto& [name, value] : axes) {
+    if (name == left_out) continue;
+    const bool is_number = !value.empty() && value.front() >= '0' && value.front() <= '9';
+    if (!out.empty()) out += ' ';
+    out += is_number ? name + "=" + value : value;
+  }
+  return out;
 }
 
 void show_seconds_in_units(Table& table) {

@@ -6,6 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "harness/stats/verdict.h"
 #include "reports/render/document/document.h"
@@ -29,6 +32,14 @@ Cell bytes_cell(std::int64_t bytes);                   // empty for 0
 
 // In the unit that suits the value of a metric; "-" without a value.
 Cell amount_cell(const std::optional<double>& value, const std::string& metric);
+
+// The axes of a cell with their values, in the order of its label "model=llama remat=full". Empty for a label that is
+// not a list of axes.
+std::vector<std::pair<std::string, std::string>> label_axes(const std::string& label);
+
+// A label without the names of axes whose value is not a number: "llama full fsdp=2". `left_out` is an axis that it
+// does not mention.
+std::string short_label(const std::string& label, std::string_view left_out = {});
 
 // Shows each column of seconds, whose title ends in "(s)", in the unit in which the smallest of them is read best.
 // Programs get seconds all the same.

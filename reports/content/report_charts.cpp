@@ -6,11 +6,11 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <sstream>
 #include <string>
 #include <utility>
 
 #include "harness/matrix/matrix.h"
+#include "reports/content/cells.h"
 #include "reports/render/chart/axis.h"
 #include "reports/render/format/number.h"
 
@@ -223,19 +223,6 @@ std::map<std::string, std::vector<Tradeoff>> tradeoffs(const std::vector<ReportR
   return out;
 }
 
-// The values of a cell's axes beside its model: "flash remat=full" becomes "flash full", and "dp=2" stays.
-std::string short_label(const std::string& cell) {
-  std::istringstream words(harness::shown_label(cell));
-  std::string out;
-  for (std::string word; words >> word;) {
-    if (word.starts_with("model=")) continue;
-    const auto value = word.substr(word.find('=') + 1);
-    const bool is_number = !value.empty() && value.front() >= '0' && value.front() <= '9';
-    out += (out.empty() ? "" : " ") + (is_number ? word : value);
-  }
-  return out;
-}
-
 bool is_beaten(const Tradeoff& one, const std::vector<Tradeoff>& all) {
   return std::any_of(all.begin(), all.end(), [&one](const Tradeoff& other) {
     const bool is_as_good = other.bytes <= one.bytes && other.tokens_per_s >= one.tokens_per_s;
@@ -270,7 +257,7 @@ std::vector<Chart> memory_charts(const std::vector<ReportRow>& rows) {
       series.points.push_back({.x = one.bytes * unit.factor,
                                .y = one.tokens_per_s,
                                .label = label,
-                               .text = is_beaten(one, all) ? "" : short_label(one.row->cell)});
+                               .text = is_beaten(one, all) ? "" : short_label(one.row->cell, "model")});
     }
     out.series.push_back(std::move(series));
   }

@@ -14,6 +14,7 @@
 #include "harness/matrix/run_keys.h"
 #include "reports/content/build_report.h"
 #include "reports/content/cells.h"
+#include "reports/content/heat_map.h"
 #include "reports/content/report_charts.h"
 #include "reports/render/document/render.h"
 #include "reports/render/format/escape.h"
@@ -314,6 +315,7 @@ Document report_document(std::vector<Report> reports, TableStyle style, const Ro
   Document out;
   const bool has_columns = !choice.columns.empty();
   const bool has_choice = has_columns || !choice.sort.empty() || choice.best > 0;
+  if (!choice.heat_map.empty()) check_heat_map_axes(merged(reports).rows, choice.heat_map);
   auto wholes = has_choice ? whole_tables(reports) : std::vector<Table>();
   Table named{.key = "rows", .columns = {}, .rows = {}};
   for (std::size_t i = 0; i < reports.size(); ++i) {
@@ -333,6 +335,7 @@ Document report_document(std::vector<Report> reports, TableStyle style, const Ro
       out.add(people_table(report.rows, style));
     }
     for (auto& chart : memory_charts(report.rows)) out.add(std::move(chart));
+    for (auto& chart : heat_maps(report.rows, choice.heat_map)) out.add(std::move(chart));
     for (auto& chart : scaling_charts(report.rows)) out.add(std::move(chart));
     out.add(Note{"MFU by the definition " + std::string(spec::enum_name(report.definition)) + "." +
                  (report.baseline.empty() ? "" : " Baseline: " + report.baseline + ".")});

@@ -1,4 +1,4 @@
-// The rows and columns of a report that a user asks for: report --columns, --sort and --best.
+// The choices of a user for a report: report --columns, --sort, --best and --heat-map.
 #pragma once
 
 #include <cstddef>
@@ -10,9 +10,10 @@
 namespace perfbench::reports {
 
 struct RowChoice {
-  std::vector<std::string> columns = {};  // names of columns; empty: those of the style
-  std::string sort = {};                  // a column, best value first; ":asc" or ":desc" at its end decides otherwise
-  std::size_t best = 0;                   // number of rows after sorting; 0: all
+  std::vector<std::string> columns = {};   // names of columns; empty: those of the style
+  std::string sort = {};                   // a column, best value first; ":asc" or ":desc" at its end decides otherwise
+  std::size_t best = 0;                    // number of rows after sorting; 0: all
+  std::vector<std::string> heat_map = {};  // the two axes of the heat map; empty: those with the most values
 };
 
 // A column by its key, or by its key without a unit at its end: "step_time" for "step_time_s". Throws InputError with

@@ -1,7 +1,13 @@
 #include "reports/content/run_charts.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <functional>
+#include <map>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -32,16 +38,37 @@ std::vector<double> seconds_of(const std::vector<StepRecord>& steps) {
   return out;
 }
 
-Chart times_chart(const std::vector<StepRecord>& steps, std::size_t warm_up) {
+// Lines across the steady steps at the median, and at the times that one step in ten and one in a hundred exceeds. The
+// latter two need that many steps.
+void add_percentiles(Chart& out, const std::vector<StepRecord>& steady) {
+  struct Percentile {
+    const char* name;
+    double share;
+    std::size_t fewest;
+  };
+  constexpr std::array kPercentiles{Percentile{"p50", 0.5, 2}, Percentile{"p90", 0.9, 10},
+                                    Percentile{"p99", 0.99, 100}};
+  for (const auto& [name, share, fewest] : kPercentiles) {
+    if (steady.size() < fewest) continue;
+    const double time = harness::quantile(seconds_of(steady), share);
+    out.series.push_back({.name = fmt::format("{} {}", name, format_amount(time, "s")),
+                          .marks = Marks::ideal,
+                          .points = {{.x = static_cast<double>(steady.front().step), .y = time},
+                                     {.x = static_cast<double>(steady.back().step), .y = time}}});
+  }
+}
+
+Chart times_chart(const std::vector<StepRecord>& steps, std::size_t warm_up, const std::vector<StepRecord>& steady) {
   Chart out{.key = "step_times",
             .title = "Time of each step, of rank 0",
             .x = {.title = "step"},
             .y = {.title = "", .from_zero = true},
-            .series = {{.name = "", .points = {}}}};
+            .series = {{.name = "step", .points = {}}}};
   for (const auto& step : steps) {
     out.series[0].points.push_back(
         {.x = static_cast<double>(step.step), .y = static_cast<double>(step.wall_ns) * kSecond});
   }
+  add_percentiles(out, steady);
   if (warm_up > 0 && warm_up < steps.size()) {
     // A first step on a GPU can take as long as fifty others, which would appear as a line along the bottom.
     double most = 0;
@@ -79,43 +106,79 @@ Chart histogram(const std::vector<StepRecord>& steady) {
   return out;
 }
 
-// A row for each value, which is in a unit of the metric catalog. `whole` is what a share is a part of; 0: no shares.
-Chart bars_of(Chart out, const std::vector<std::pair<const char*, double>>& values, const char* unit, double whole) {
+// A row for each value, which is in a unit of the metric catalog.
+Chart bars_of(Chart out, const std::vector<std::pair<const char*, double>>& values, const char* unit) {
   out.series = {{.name = "", .marks = Marks::bars, .points = {}}};
   out.sideways = true;
   for (const auto& [name, value] : values) {
-    auto text = format_amount(value, unit);
-    if (whole > 0) text += ", " + format_percent(value / whole);
     out.series[0].points.push_back(
-        {.x = static_cast<double>(out.x.categories.size()), .y = value, .text = std::move(text)});
+        {.x = static_cast<double>(out.x.categories.size()), .y = value, .text = format_amount(value, unit)});
     out.x.categories.emplace_back(name);
   }
   show_in_unit(out, out.y.title, unit);
   return out;
 }
 
-Chart phases_chart(const std::vector<StepRecord>& steady) {
-  static constexpr std::pair<const char*, std::int64_t StepRecord::*> kPhases[] = {
-      {"data", &StepRecord::data_ns},
-      {"forward", &StepRecord::forward_ns},
-      {"backward", &StepRecord::backward_ns},
-      {"communication", &StepRecord::exposed_comm_ns},
-      {"bubble", &StepRecord::bubble_ns},
-      {"optimizer", &StepRecord::optimizer_ns},
-      {"checkpoint", &StepRecord::checkpoint_ns},
-      {"other", &StepRecord::other_ns}};
-  std::vector<std::pair<const char*, double>> values;
-  for (const auto& [name, time] : kPhases) {
-    std::vector<double> times;
-    for (const auto& step : steady) times.push_back(static_cast<double>(step.*time) * kSecond);
-    if (const double middle = harness::median(std::move(times)); middle > 0) values.emplace_back(name, middle);
+struct Phase {
+  const char* name;
+  std::int64_t StepRecord::*time;
+};
+constexpr std::array kPhases{Phase{"data", &StepRecord::data_ns},
+                             Phase{"forward", &StepRecord::forward_ns},
+                             Phase{"backward", &StepRecord::backward_ns},
+                             Phase{"communication", &StepRecord::exposed_comm_ns},
+                             Phase{"bubble", &StepRecord::bubble_ns},
+                             Phase{"optimizer", &StepRecord::optimizer_ns},
+                             Phase{"checkpoint", &StepRecord::checkpoint_ns},
+                             Phase{"other", &StepRecord::other_ns}};
+
+// The steady steps of each of the first ranks.
+std::vector<std::vector<StepRecord>> steady_by_rank(const std::vector<StepRecord>& all,
+                                                    const std::vector<StepRecord>& steady) {
+  constexpr std::size_t kMostRanks = 8;
+  std::set<std::int64_t> numbers;
+  for (const auto& step : steady) numbers.insert(step.step);
+  std::map<std::int64_t, std::vector<StepRecord>> by_rank;
+  for (const auto& step : all) {
+    if (step.traced == 0 && numbers.contains(step.step)) by_rank[step.rank].push_back(step);
   }
-  return bars_of({.key = "phases",
-                  .title = "Phases of a steady step, medians of rank 0",
-                  .x = {.title = "phase"},
-                  .y = {.title = "time", .from_zero = true},
-                  .series = {}},
-                 values, "s", harness::median(seconds_of(steady)));
+  std::vector<std::vector<StepRecord>> out;
+  for (auto& [rank, steps] : by_rank) {
+    if (out.size() < kMostRanks) out.push_back(std::move(steps));
+  }
+  return out;
+}
+
+double median_s(const std::vector<StepRecord>& steps, std::int64_t StepRecord::*time) {
+  std::vector<double> times;
+  for (const auto& step : steps) times.push_back(static_cast<double>(step.*time) * kSecond);
+  return harness::median(std::move(times));
+}
+
+// A bar for each rank, whose parts are the phases; those that take rank 0 the longest come first.
+Chart phases_chart(const std::vector<std::vector<StepRecord>>& ranks) {
+  Chart out{.key = "phases",
+            .title = "Phases of a steady step, medians",
+            .x = {.title = "rank"},
+            .y = {.title = "time", .from_zero = true},
+            .series = {},
+            .sideways = true};
+  for (const auto& steps : ranks) out.x.categories.push_back(fmt::format("rank {}", steps.front().rank));
+  for (const auto& phase : kPhases) {
+    ChartSeries series{.name = phase.name, .marks = Marks::stacked, .points = {}};
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      const double time = median_s(ranks[i], phase.time);
+      const double whole = median_s(ranks[i], &StepRecord::wall_ns);
+      const auto share = fmt::format("{}, {}", format_amount(time, "s"), format_percent(time / whole));
+      series.points.push_back({.x = static_cast<double>(i), .y = time, .label = share});
+      if (ranks.size() == 1) series.name += " " + share;
+    }
+    const bool takes_time = std::ranges::any_of(series.points, [](const ChartPoint& point) { return point.y > 0; });
+    if (takes_time) out.series.push_back(std::move(series));
+  }
+  std::ranges::stable_sort(out.series, std::greater<>(), [](const ChartSeries& one) { return one.points[0].y; });
+  show_in_unit(out, out.y.title, "s");
+  return out;
 }
 
 Chart loss_chart(const std::vector<StepRecord>& steps) {
@@ -151,7 +214,7 @@ Chart memory_chart(const std::vector<StepRecord>& steps) {
                   .x = {.title = "for"},
                   .y = {.title = "memory", .from_zero = true},
                   .series = {}},
-                 values, "bytes", 0);
+                 values, "bytes");
 }
 
 }  // namespace
@@ -162,12 +225,12 @@ std::vector<Chart> run_charts(const std::vector<StepRecord>& all) {
   const auto steady = harness::find_steady_steps(seconds_of(steps));
   const auto begin = steps.begin() + static_cast<std::ptrdiff_t>(steady.first);
   const std::vector<StepRecord> counted(begin, begin + static_cast<std::ptrdiff_t>(steady.count));
-  std::vector<Chart> out{times_chart(steps, steady.first)};
+  std::vector<Chart> out{times_chart(steps, steady.first, counted)};
   if (counted.size() > 1) out.push_back(histogram(counted));
-  if (!counted.empty()) out.push_back(phases_chart(counted));
+  if (!counted.empty()) out.push_back(phases_chart(steady_by_rank(all, counted)));
   out.push_back(loss_chart(steps));
   out.push_back(memory_chart(steps));
-  std::erase_if(out, [](const Chart& chart) { return chart.series.front().points.empty(); });
+  std::erase_if(out, [](const Chart& chart) { return chart.series.empty() || chart.series.front().points.empty(); });
   return out;
 }
 

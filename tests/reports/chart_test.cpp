@@ -208,6 +208,51 @@ TEST(ChartScene, ASidewaysChartHasARowForEachCategoryAndValuesToTheRight) {
   EXPECT_EQ(number(*shapes(scene, "line", "interval").at(0), "y1"), number(*dots[0], "cy")) << "from left to right";
 }
 
+TEST(ChartScene, AStackedBarBeginsWhereTheOneBeforeItEnds) {
+  const Chart chart{.key = "k",
+                    .title = "t",
+                    .x = {.title = "rank", .categories = {"0", "1"}},
+                    .y = {.title = "ms", .from_zero = true},
+                    .series = {{.name = "a", .marks = Marks::stacked, .points = {{.x = 0, .y = 10}, {.x = 1, .y = 20}}},
+                               {.name = "b", .marks = Marks::stacked, .points = {{.x = 0, .y = 30}, {.x = 1, .y = 5}}}},
+                    .sideways = true};
+  const auto scene = draw(chart);
+  const auto first = shapes(scene, "rect", "bar series-1");
+  const auto second = shapes(scene, "rect", "bar series-2");
+  ASSERT_GE(first.size(), 2U);
+  ASSERT_GE(second.size(), 2U);
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(number(*first[i], "y"), number(*second[i], "y"));
+    EXPECT_NEAR(number(*first[i], "x") + number(*first[i], "width"), number(*second[i], "x"), 0.11);
+  }
+  EXPECT_NEAR(number(*second[0], "width"), 3 * number(*first[0], "width"), 0.4) << "30 and 10, each rounded to 0.1";
+  EXPECT_GE(scene.y.high, 40) << "the axis holds the sum";
+  EXPECT_EQ(second[0]->text, "b, rank: 0, ms: 30") << "and not the sum";
+}
+
+TEST(ChartScene, AHeatMapHasARectangleForEachPairOfCategories) {
+  Chart chart{.key = "k",
+              .title = "t",
+              .x = {.title = "remat", .categories = {"none", "full"}},
+              .y = {.title = "attention", .categories = {"flash", "dot"}},
+              .series = {{.name = "",
+                          .marks = Marks::heat,
+                          .points = {{.x = 0, .y = 0, .label = "best", .text = "40 %", .depth = 1},
+                                     {.x = 1, .y = 1, .text = std::string(200, 'x'), .depth = 0}}}},
+              .sideways = true};
+  const auto scene = draw(chart);
+  const auto boxes = shapes(scene, "rect", "heat");
+  ASSERT_EQ(boxes.size(), 2U);
+  EXPECT_EQ(boxes[0]->text, "remat: none, attention: flash, best");
+  EXPECT_NEAR(number(*boxes[0], "x") + number(*boxes[0], "width"), number(*boxes[1], "x"), 0.11);
+  EXPECT_NEAR(number(*boxes[0], "y") + number(*boxes[0], "height"), number(*boxes[1], "y"), 0.11);
+  EXPECT_GT(number(*boxes[0], "fill-opacity"), number(*boxes[1], "fill-opacity"));
+  const auto inside = shapes(scene, "text", "inside");
+  ASSERT_EQ(inside.size(), 1U) << "a text that does not fit is left to the description";
+  EXPECT_EQ(inside[0]->text, "40 %");
+  EXPECT_NEAR(number(*inside[0], "x"), number(*boxes[0], "x") + number(*boxes[0], "width") / 2, 0.11);
+}
+
 TEST(ChartScene, NamesBesidePointsDoNotCoverEachOther) {
   Chart chart{
       .key = "k", .title = "t", .x = {.title = "x"}, .y = {.title = "y"}, .series = {{.name = "", .points = {}}}};

@@ -75,6 +75,12 @@ void add_report(CLI::App& app, CommandContext& context) {
           ->type_name("KEY");
   add_number(*command, "--best", rows.best, Bounds<std::size_t>{1, 1'000'000}, "only the first rows after sorting")
       ->needs(sort);
+  command
+      ->add_option(
+          "--heat-map", rows.heat_map,
+          "the two axes of the heat map, with a comma; default: the two axes that have the most pairs of values")
+      ->delimiter(',')
+      ->type_name("AXIS,AXIS");
   add_enum_option(*command, "--definition", options->query.definition, "definition of the FLOPs for MFU");
   command
       ->add_option("--baseline", options->query.baseline,
@@ -90,6 +96,7 @@ void add_report(CLI::App& app, CommandContext& context) {
       "  perfbench report --db perf.db --sweep all@a1b2c3d4      what one engine ran, by its commit\n"
       "  perfbench report --db perf.db --baseline main\n"
       "  perfbench report --db perf.db --sort step_time_s --best 5 --columns model,remat,step_time,mfu\n"
+      "  perfbench report --db perf.db --heat-map remat,attention --format html > report.html\n"
       "Runs of several engines are separate rows, distinguished by a column; runs with an injected fault are left out "
       "of\n"
       "--sweep all, which says how to see them.\n"

@@ -25,12 +25,14 @@ struct ChartPoint {
   std::optional<double> high = {};  // low and high are given both or not at all
   std::string label = {};           // describes the point, beyond its numbers
   std::string text = {};            // stands beside the point: its name, or its value with digits and unit
+  double depth = 0;                 // of the colour of a heat mark, from 0 to 1
 };
 
 // connected: a line with a mark for each point, or without marks if there are many. ideal: a dashed line without marks,
-// for a limit or perfect scaling. bars: from 0 or, if a point has an interval, over the interval. strips: a shaded
-// range, from low to high, over the width of a category.
-enum class Marks { connected, points, ideal, bars, strips };
+// for a limit or perfect scaling. bars: from 0 or, if a point has an interval, over the interval. stacked: bars on top
+// of the earlier stacked series at the same x. strips: a shaded range, from low to high, over the width of a category.
+// heat: a coloured rectangle for a category of each axis, with the text of the point if it fits.
+enum class Marks { connected, points, ideal, bars, stacked, strips, heat };
 
 // by_place: by its index in the chart, if all series have this colour. limit: for a value with which others are
 // compared.

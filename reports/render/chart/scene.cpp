@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "reports/render/chart/axis.h"
 #include "reports/render/format/number.h"
@@ -17,7 +18,7 @@ constexpr double kLetter = 6.7;     // the width of an average letter
 constexpr double kTextLine = 15;    // the height of a line of text
 constexpr double kLegendLine = 18;  // ... and of the legend
 constexpr double kAxisHeight = 52;  // the ticks and the title below a chart
-constexpr std::size_t kColours = 6;
+constexpr std::size_t kColours = 8;
 constexpr std::size_t kMarkedPoints = 100;  // series with more points become a line without marks
 constexpr std::size_t kNameLetters = 44;    // longer names of rows are wrapped
 constexpr std::size_t kNameLines = 4;
@@ -74,6 +75,25 @@ double text_width(const std::string& text) {
   return kLetter * static_cast<double>(text.size());
 }
 
+// The value of each point at which its bar begins: of a stacked one, the sum of those below it.
+std::vector<std::vector<double>> bar_bases(const std::vector<ChartSeries>& all) {
+  std::vector<std::vector<double>> out;
+  std::map<double, double> sums;
+  for (const auto& series : all) {
+    auto& bases = out.emplace_back();
+    for (const auto& point : series.points) {
+      const bool is_stacked = series.marks == Marks::stacked;
+      bases.push_back(is_stacked ? sums[point.x] : 0);
+      if (is_stacked) sums[point.x] += point.y;
+    }
+  }
+  return out;
+}
+
+std::string value_on(const ChartAxis& axis, double value) {
+  return axis.categories.empty() ? value_text(value) : axis.categories.at(static_cast<std::size_t>(value));
+}
+
 // The rectangle between the axes, in pixels.
 struct Frame {
   double left = 64;
@@ -84,15 +104,17 @@ struct Frame {
 
 class Drawing {
  public:
-  explicit Drawing(const Chart& chart) : chart_(chart) {
+  explicit Drawing(const Chart& chart) : chart_(chart), bases_(bar_bases(chart.series)) {
     std::vector<double> xs;
     std::vector<double> ys;
-    for (const auto& series : chart.series) {
-      for (const auto& point : series.points) {
-        const double half = series.marks == Marks::bars ? spacing(series) / 2 : 0;
+    for (std::size_t s = 0; s < chart.series.size(); ++s) {
+      const auto& series = chart.series[s];
+      for (std::size_t i = 0; i < series.points.size(); ++i) {
+        const auto& point = series.points[i];
+        const double half = is_bar(series) ? spacing(series) / 2 : 0;
         xs.push_back(point.x - half);
         xs.push_back(point.x + half);
-        ys.push_back(point.y);
+        ys.push_back(bases_[s][i] + point.y);
         if (point.low) ys.push_back(*point.low);
         if (point.high) ys.push_back(*point.high);
       }
@@ -119,14 +141,16 @@ class Drawing {
     axes();
     for (std::size_t i = 0; i < chart_.series.size(); ++i) {
       const auto& series = chart_.series[i];
-      if (series.marks == Marks::bars) {
+      if (is_bar(series)) {
         bars(series, i);
       } else if (series.marks == Marks::strips) {
         strips(series, i);
+      } else if (series.marks == Marks::heat) {
+        heat(series, i);
       } else {
         line(series, i);
       }
-      if (chart_.sideways) values(series);
+      if (chart_.sideways && series.marks != Marks::heat) values(series);
     }
     if (!chart_.sideways) names();
     const double end = frame_.bottom + kAxisHeight;
@@ -161,6 +185,7 @@ class Drawing {
     }
     double values = 0;
     for (const auto& series : chart_.series) {
+      if (series.marks == Marks::heat) continue;
       for (const auto& point : series.points) values = std::max(values, text_width(shown(point.text)));
     }
     constexpr double kGap = 12;
@@ -170,6 +195,10 @@ class Drawing {
     frame_.top = 8;
     const double row = std::max(kRow, kTextLine * static_cast<double>(lines) + 8);
     frame_.bottom = frame_.top + row * static_cast<double>(std::max<std::size_t>(names_.size(), 1));
+  }
+
+  static bool is_bar(const ChartSeries& series) {
+    return series.marks == Marks::bars || series.marks == Marks::stacked;
   }
 
   // The distance between two bars, which is always the same.
@@ -203,14 +232,15 @@ class Drawing {
                  {"y2", coordinate(to.second)},
                  {"class", look}});
   }
-  void box(std::pair<double, double> a, std::pair<double, double> b, const std::string& look, std::string content) {
-    add("rect",
-        {{"x", coordinate(std::min(a.first, b.first))},
-         {"y", coordinate(std::min(a.second, b.second))},
-         {"width", coordinate(std::abs(a.first - b.first))},
-         {"height", coordinate(std::abs(a.second - b.second))},
-         {"class", look}},
-        std::move(content));
+  void box(std::pair<double, double> a, std::pair<double, double> b, const std::string& look, std::string content,
+           const Attributes& more = {}) {
+    Attributes attributes{{"x", coordinate(std::min(a.first, b.first))},
+                          {"y", coordinate(std::min(a.second, b.second))},
+                          {"width", coordinate(std::abs(a.first - b.first))},
+                          {"height", coordinate(std::abs(a.second - b.second))},
+                          {"class", look}};
+    attributes.insert(attributes.end(), more.begin(), more.end());
+    add("rect", std::move(attributes), std::move(content));
   }
 
   void shade() {
@@ -224,10 +254,13 @@ class Drawing {
   void axes() {
     constexpr int kTicks = 8;
     const auto ends = [this](double y) { return std::pair(at(x_.low, y), at(x_.high, y)); };
-    for (const double tick : axis_ticks(chart_.y, y_, chart_.sideways ? kTicks : kTicks - 2)) {
+    const auto columns = static_cast<int>(chart_.y.categories.size());
+    const double width = (frame_.right - frame_.left) / std::max(columns, 1) - kLetter;
+    const auto letters = columns > 0 ? static_cast<std::size_t>(width / kLetter) : kNameLetters;
+    for (const double tick : axis_ticks(chart_.y, y_, std::max(columns, chart_.sideways ? kTicks : kTicks - 2))) {
       const auto [from, to] = ends(tick);
-      stroke(from, to, "grid");
-      const auto content = tick_text(chart_.y, tick, kNameLetters);
+      if (columns == 0) stroke(from, to, "grid");
+      const auto content = tick_text(chart_.y, tick, letters);
       if (chart_.sideways) {
         text(from.first, frame_.bottom + 17, "middle", "tick", content);
       } else {
@@ -263,7 +296,7 @@ class Drawing {
       }
     }
     // From negative to positive values, zero is a line of its own.
-    if (y_.low < 0 && y_.high > 0) stroke(at(x_.low, 0), at(x_.high, 0), "axis");
+    if (chart_.y.categories.empty() && y_.low < 0 && y_.high > 0) stroke(at(x_.low, 0), at(x_.high, 0), "axis");
   }
 
   void values(const ChartSeries& series) {
@@ -313,9 +346,8 @@ class Drawing {
   }
 
   std::string point_text(const ChartSeries& series, const ChartPoint& point) const {
-    const auto x =
-        chart_.x.categories.empty() ? value_text(point.x) : chart_.x.categories.at(static_cast<std::size_t>(point.x));
-    auto out = fmt::format("{}: {}, {}: {}", chart_.x.title, x, chart_.y.title, value_text(point.y));
+    auto out = fmt::format("{}: {}, {}: {}", chart_.x.title, value_on(chart_.x, point.x), chart_.y.title,
+                           value_on(chart_.y, point.y));
     if (point.low) out += fmt::format(" ({} to {})", value_text(*point.low), value_text(*point.high));
     if (!series.name.empty()) out = series.name + ", " + out;
     if (!point.label.empty()) out += ", " + point.label;
@@ -325,9 +357,11 @@ class Drawing {
   void bars(const ChartSeries& series, std::size_t number) {
     constexpr double kFilled = 0.8;
     const double half = (chart_.x.categories.empty() ? spacing(series) : 1) * kFilled / 2;
-    for (const auto& point : series.points) {
-      const double from = point.low.value_or(std::max(0.0, y_.low));
-      const double to = point.high.value_or(point.y);
+    for (std::size_t i = 0; i < series.points.size(); ++i) {
+      const auto& point = series.points[i];
+      const double base = bases_[number][i];
+      const double from = point.low.value_or(std::max(base, y_.low));
+      const double to = point.high.value_or(base + point.y);
       box(at(point.x - half, from), at(point.x + half, to), look("bar", number), point_text(series, point));
     }
   }
@@ -336,6 +370,23 @@ class Drawing {
     for (const auto& point : series.points) {
       box(at(point.x - 0.5, point.low.value_or(y_.low)), at(point.x + 0.5, point.high.value_or(y_.high)),
           look("strip", number), point_text(series, point));
+    }
+  }
+
+  // Stays pale enough for text in front of it.
+  void heat(const ChartSeries& series, std::size_t number) {
+    constexpr double kPalest = 0.06;
+    constexpr double kDeepest = 0.5;
+    constexpr double kGap = 8;
+    const double room = std::abs(along_y(1) - along_y(0)) - kGap;
+    for (const auto& point : series.points) {
+      const double opacity = kPalest + (kDeepest - kPalest) * std::clamp(point.depth, 0.0, 1.0);
+      box(at(point.x - 0.5, point.y - 0.5), at(point.x + 0.5, point.y + 0.5), look("heat", number),
+          point_text(series, point), {{"fill-opacity", fmt::format("{:.3f}", opacity)}});
+      const auto content = shown(point.text);
+      if (content.empty() || text_width(content) > room) continue;
+      const auto [x, y] = at(point.x, point.y);
+      text(x, y + 4, "middle", "inside", content);
     }
   }
 
@@ -428,8 +479,8 @@ class Drawing {
         x = begin;
         y += kLegendLine;
       }
-      if (series.marks == Marks::bars || series.marks == Marks::strips) {
-        const auto* what = series.marks == Marks::bars ? "bar" : "strip";
+      if (is_bar(series) || series.marks == Marks::strips) {
+        const auto* what = is_bar(series) ? "bar" : "strip";
         box({x, y - 8}, {x + kMark, y}, look(what, i), "");
       } else if (series.marks == Marks::points) {
         add("circle",
@@ -444,6 +495,7 @@ class Drawing {
   }
 
   const Chart& chart_;
+  std::vector<std::vector<double>> bases_;  // of the points of each series
   AxisRange x_;
   AxisRange y_;
   Frame frame_;

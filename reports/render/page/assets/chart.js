@@ -2,7 +2,7 @@
 // in an inner drawing, which is stretched to zoom; the ticks below it are made anew. Charts with equal x axes share the
 // line at the pointer.
 
-const DATA_SHAPES = ["dot", "line", "ideal", "interval", "bar", "strip", "shade"];
+const DATA_SHAPES = ["dot", "line", "ideal", "interval", "bar", "strip", "heat", "inside", "shade"];
 const SMALLEST_DRAG = 8;
 const BESIDE = 8; // pixels between a point and its name
 const WANTED_TICKS = 8;

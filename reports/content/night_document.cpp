@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <sstream>
 #include <string>
 
 #include "harness/matrix/matrix.h"
@@ -54,6 +53,11 @@ harness::Verdict verdict_of(const NightFinding& finding) {
   return harness::overall(harness::verdicts_of({finding}));
 }
 
+// A footnote, so that the table stays narrow enough for a comment on a pull request.
+std::vector<std::string> note_of_reason(const std::string& why) {
+  return why.empty() ? std::vector<std::string>() : std::vector{why};
+}
+
 Table findings_table(const std::vector<NightFinding>& findings) {
   Table table{.key = "findings",
               .columns = {{.title = "Cell", .key = "cell"},
@@ -61,17 +65,18 @@ Table findings_table(const std::vector<NightFinding>& findings) {
                           {.title = "Found", .key = "kind"},
                           {.title = "Change", .key = "ratio"},
                           {.title = "Pairs of the night", .key = "confirmation"},
-                          {.title = "Why", .key = "why"}},
+                          {.title = "Why", .key = "why", .audience = Audience::programs}},
               .rows = {}};
   for (const auto& finding : findings) {
     const auto& f = finding.finding;
     const std::string kind(spec::enum_name(f.kind));
-    table.rows.push_back({.cells = {{harness::shown_label(f.series.cell), f.series.cell},
+    table.rows.push_back({.cells = {{short_label(f.series.cell), f.series.cell},
                                     f.series.metric,
                                     {kind, kind, tone_of(verdict_of(finding))},
                                     {change_text(finding.finding), value_of(f.ratio)},
                                     std::string(spec::enum_name(finding.confirmation)),
-                                    finding.why}});
+                                    finding.why},
+                          .notes = note_of_reason(finding.why)});
   }
   return table;
 }
@@ -99,22 +104,26 @@ Cell seconds(const std::optional<double>& value) {
 Table cells_table(const std::vector<harness::NightCell>& cells) {
   Table table{.key = "cells",
               .columns = {{.title = "Cell", .key = "cell"},
-                          {.title = "Last night", .key = "last_step_time_s", .align = Align::right},
+                          {.title = "Last night",
+                           .key = "last_step_time_s",
+                           .align = Align::right,
+                           .audience = Audience::programs},
                           {.title = "Tonight", .key = "step_time_s", .align = Align::right},
                           {.title = "Change", .key = "ratio", .align = Align::right},
                           {.title = "State", .key = "state"},
-                          {.title = "Why", .key = "why"}},
+                          {.title = "Why", .key = "why", .audience = Audience::programs}},
               .rows = {}};
   for (const auto& cell : cells) {
     std::optional<double> ratio;
     if (cell.last_s && cell.tonight_s) ratio = *cell.tonight_s / *cell.last_s;
     const std::string state(spec::enum_name(cell.state));
-    table.rows.push_back({.cells = {{harness::shown_label(cell.cell), cell.cell},
+    table.rows.push_back({.cells = {{short_label(cell.cell), cell.cell},
                                     seconds(cell.last_s),
                                     seconds(cell.tonight_s),
                                     {ratio ? format_percent_change(*ratio) : kNothing, value_of(ratio)},
                                     {state, state, tone_of(verdict_of(cell.state))},
-                                    cell.why}});
+                                    cell.why},
+                          .notes = note_of_reason(cell.why)});
   }
   return table;
 }
@@ -169,12 +178,8 @@ Cards night_cards(const harness::NightReport& report) {
 
 // "--only model=gpt-mini --only remat=none"; empty for a cell whose label is no list of axes.
 std::string only_options(const std::string& label) {
-  std::istringstream words(label);
   std::string out;
-  for (std::string word; words >> word;) {
-    if (word.find('=') == std::string::npos) return {};
-    out += " --only " + shell_word(word);
-  }
+  for (const auto& [name, value] : label_axes(label)) out += " --only " + shell_word(name + "=" + value);
   return out;
 }
 
@@ -251,21 +256,25 @@ Document night_document(const harness::NightReport& report, const std::string& d
   out.add_origin("Sweep", report.sweep_id);
   out.add(night_cards(report));
   out.add(Paragraph{.text = measured(report)});
-  constexpr int kAlertsLevel = 2;
+  constexpr int kLevel = 2;  // of a section
   if (auto steps = next_steps(report.live_alerts, " --db " + shell_word(db)); !steps.empty()) {
-    out.add(Heading{.level = kAlertsLevel, .text = "What to do"});
+    out.add(Heading{.level = kLevel, .text = "What to do"});
     out.add(List{std::move(steps)});
   }
-  if (!report.live_alerts.empty()) add_alerts(out, report.live_alerts, kAlertsLevel);
+  if (!report.live_alerts.empty()) add_alerts(out, report.live_alerts, kLevel);
   for (const auto& engine : report.not_run) out.add(Paragraph{.text = engine + ".", .tone = Tone::doubtful});
   for (const auto& note : report.notes) out.add(Note{note + "."});
+  if (!report.cells.empty()) out.add(Heading{.level = kLevel, .text = "Cells"});
+  for (const auto& [metric, series] : report.shifted) out.add(series_chart(series, metric));
   if (!report.cells.empty()) out.add(cells_table(report.cells));
   const bool shifted = std::any_of(report.findings.begin(), report.findings.end(), [](const NightFinding& finding) {
     return finding.finding.kind != harness::FindingKind::noisier;
   });
   if (!shifted) out.add(Paragraph{.text = shift_text(report)});
-  if (!report.findings.empty()) out.add(findings_table(report.findings));
-  for (const auto& [metric, series] : report.shifted) out.add(series_chart(series, metric));
+  if (!report.findings.empty()) {
+    out.add(Heading{.level = kLevel, .text = "Findings", .folded = true});
+    out.add(findings_table(report.findings));
+  }
   return out;
 }
 

@@ -186,6 +186,18 @@ TEST(DocumentFootnotes, EqualNotesOfRowsAreOne) {
             "\n[2] slow\n");
 }
 
+TEST(DocumentMarkdown, AFoldedSectionEndsAtTheNextHeading) {
+  Document document;
+  document.add(Heading{.level = 2, .text = "Findings <b>", .folded = true});
+  document.add(Paragraph{.text = "inside"});
+  document.add(Heading{.level = 2, .text = "Next"});
+  document.add(Heading{.level = 2, .text = "Last", .folded = true});
+  document.add(Paragraph{.text = "end"});
+  EXPECT_EQ(render_markdown(document),
+            "<details>\n<summary>\n\nFindings &lt;b>\n\n</summary>\n\ninside\n\n</details>\n\n## Next\n\n"
+            "<details>\n<summary>\n\nLast\n\n</summary>\n\nend\n\n</details>\n");
+}
+
 TEST(DocumentMarkdown, AHeadingHasItsLevelAndItsTextIsNotMarkup) {
   Document document;
   document.add(Heading{.level = 2, .text = "# a *b*"});

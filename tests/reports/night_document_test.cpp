@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 #include "reports/render/document/render.h"
 #include "tests/harness/example_alert.h"
 
@@ -51,6 +53,30 @@ TEST(NightDocument, QuotesNamesThatAShellWouldTakeApart) {
   const auto text = render_text(night_document(night_with(alert), "nights.db"), {.width = 0});
   EXPECT_THAT(text,
               HasSubstr(" '$(reboot)' MATRIX_FILE --only 'model=a;reboot' --metric step_time_s --db nights.db\n"));
+}
+
+// A comment on a pull request.
+TEST(NightDocument, ItsCellsFitEightyColumnsOfMarkdownAndItsFindingsAreFolded) {
+  const std::string long_reason(200, 'w');
+  const std::string cell = "model=llama-mini attention=dot_product remat=minimal fsdp=2";
+  harness::NightReport report{.matrix = "nightly", .started_utc = "2026-01-10T03:00:00Z"};
+  report.cells = {
+      {.cell = cell, .last_s = 0.03, .tonight_s = 0.0315, .state = CellState::not_measured, .why = long_reason},
+      {.cell = "model=b", .state = CellState::same, .why = long_reason}};
+  report.findings = {{.finding = harness::example_finding(cell), .why = long_reason}};
+  const auto text = render_markdown(night_document(report, "nights.db"));
+  std::istringstream lines(text.substr(0, text.find("<details>")));
+  std::size_t rows = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("|")) continue;
+    ++rows;
+    EXPECT_LE(line.size(), 80U) << line;
+  }
+  EXPECT_EQ(rows, 4U);
+  EXPECT_THAT(text, HasSubstr("[1] " + long_reason)) << "the reason is a footnote";
+  EXPECT_LT(text.find("| Cell"), text.find("<details>")) << "the states of the cells are not folded";
+  EXPECT_THAT(render_json(night_document(report, "nights.db")), HasSubstr("\"why\": \"" + long_reason))
+      << "programs have a column of reasons";
 }
 
 TEST(NightDocument, HasACardForEachStateAndTheAlerts) {

@@ -95,7 +95,7 @@ struct Table {
 struct Heading {
   int level = 1;  // from 1
   std::string text;
-  bool folded = false;  // a page shows its section only after a click
+  bool folded = false;  // pages and Markdown show its section only after a click
 };
 // The answer of a document in one line.
 struct Headline {

@@ -29,7 +29,7 @@ std::string render(const Document& document, DocumentFormat format, const TextLa
 // Nothing is left out.
 std::string render_text(const Document& document, const TextLayout& layout);
 
-// CommonMark with GitHub's tables, without charts.
+// CommonMark with GitHub's tables, without charts. The section of a folded heading is an HTML element "details".
 std::string render_markdown(const Document& document);
 
 // RFC 4180: only the tables, each with a line of keys, separated by empty lines.

@@ -9,7 +9,9 @@ namespace perfbench::reports {
 namespace {
 
 struct MarkdownBlock {
+  // The text of a summary is Markdown, because empty lines surround it.
   Markdown operator()(const Heading& heading) const {
+    if (heading.folded) return Markdown::format("<details>\n<summary>\n\n{}\n\n</summary>\n", heading.text);
     return Markdown::format("{:#>{}} {}\n", "", heading.level, heading.text);
   }
   Markdown operator()(const Headline& headline) const { return Markdown::format("**{}**\n", headline.text); }
@@ -58,10 +60,18 @@ struct MarkdownBlock {
 
 std::string render_markdown(const Document& document) {
   std::string out;
-  for (const auto& block : document.blocks) {
-    const auto text = std::visit(MarkdownBlock{}, block).text();
+  const auto add = [&out](const std::string& text) {
     if (!text.empty()) out += (out.empty() ? "" : "\n") + text;
+  };
+  bool is_folded = false;
+  for (const auto& block : document.blocks) {
+    if (const auto* heading = std::get_if<Heading>(&block)) {
+      if (is_folded) add("</details>\n");
+      is_folded = heading->folded;
+    }
+    add(std::visit(MarkdownBlock{}, block).text());
   }
+  if (is_folded) add("</details>\n");
   return out;
 }
 

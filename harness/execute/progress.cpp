@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "reports/render/format/number.h"
 #include "reports/render/format/print.h"
 
 namespace perfbench::harness {
@@ -32,13 +33,6 @@ double seconds_left(double finished_s, double finished_work, double remaining_wo
   return finished_s / finished_work * remaining_work;
 }
 
-std::string duration_text(double seconds) {
-  const auto whole = static_cast<std::int64_t>(std::llround(std::max(0.0, seconds)));
-  if (whole < 60) return fmt::format("{} s", whole);
-  if (whole < 3600) return fmt::format("{} min {:02} s", whole / 60, whole % 60);
-  return fmt::format("{} h {:02} min", whole / 3600, whole % 3600 / 60);
-}
-
 SweepProgress::Style SweepProgress::style_of(std::FILE* out) {
   return isatty(fileno(out)) != 0 ? Style::live : Style::lines;
 }
@@ -60,7 +54,7 @@ void SweepProgress::steps(std::int64_t done) {
   const auto& item = items_[index_];
   const auto of = item.steps > 0 ? fmt::format("{}/{}", done, item.steps) : std::to_string(done);
   const auto line = reports::Plain::format("[{}/{}] step {}, {}{}  {}", index_ + 1, items_.size(), of,
-                                           duration_text(seconds_since(begun_)), left_text(), item.label);
+                                           reports::format_duration(seconds_since(begun_)), left_text(), item.label);
   const auto columns = terminal_columns(out_) - 1;
   reports::erase_line(out_);
   reports::print_text(out_, reports::cut_to(line.text(), columns));
@@ -86,8 +80,7 @@ void SweepProgress::say(const reports::Plain& text) {
 
 std::string SweepProgress::left_text() const {
   if (index_ + 1 == items_.size()) return "";
-  const double left_s = seconds_left(finished_s_, finished_work_, remaining_work_);
-  return left_s < 0 ? "" : fmt::format(", about {} left", duration_text(left_s));
+  return left_s() < 0 ? "" : fmt::format(", about {} left", reports::format_duration(left_s()));
 }
 
 void SweepProgress::erase_live_line() {

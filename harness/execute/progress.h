@@ -17,9 +17,6 @@ namespace perfbench::harness {
 // Negative: unknown, because nothing has finished.
 double seconds_left(double finished_s, double finished_work, double remaining_work);
 
-// "42 s", "3 min 05 s", "2 h 07 min".
-std::string duration_text(double seconds);
-
 class SweepProgress {
  public:
   enum class Style { live, lines };
@@ -38,6 +35,9 @@ class SweepProgress {
   void end(const AttemptRecord& record);
   // Prints a line that stays.
   void say(const reports::Plain& text);
+
+  // The estimated time of the attempts that have not ended; negative: unknown.
+  double left_s() const { return seconds_left(finished_s_, finished_work_, remaining_work_); }
 
  private:
   std::string left_text() const;

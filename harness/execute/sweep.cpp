@@ -11,6 +11,7 @@
 #include "harness/execute/interruption.h"
 #include "harness/execute/progress.h"
 #include "harness/system/input_error.h"
+#include "harness/system/utc.h"
 #include "workloads/spec/run_program.h"
 
 namespace perfbench::harness {
@@ -56,6 +57,7 @@ class Sweep {
     for (const auto& note : leftover_notes_) progress.say("not stored in the database: " + note);
     for (std::size_t i = 0; i < tasks.size() && !must_stop(); ++i) {
       progress.begin(i);
+      give_sign(tasks, i, progress);
       auto finished = attempt(tasks[i], progress);
       store(finished, progress);
       progress.end(finished.record);
@@ -159,6 +161,19 @@ class Sweep {
     return items;
   }
 
+  void give_sign(const std::vector<Task>& tasks, std::size_t index, const SweepProgress& progress) const {
+    if (!hooks_.progressed) return;
+    const auto& cell = *tasks[index].cell;
+    hooks_.progressed({.sweep_id = summary_.sweep_id,
+                       .matrix = cell.matrix,
+                       .begun_utc = begun_utc_,
+                       .sign_utc = utc_now(),
+                       .attempts = std::ssize(tasks),
+                       .finished = static_cast<std::int64_t>(index),
+                       .cell = cell.label,
+                       .left_s = progress.left_s()});
+  }
+
   static bool runs(const Task& task) { return !task.cell->excluded && !task.plan.infeasible; }
 
   FinishedAttempt attempt(const Task& task, SweepProgress& progress) {
@@ -211,6 +226,7 @@ class Sweep {
   SweepOptions options_;
   const SweepHooks& hooks_;
   Interruption& interruption_;
+  const std::string begun_utc_ = utc_now();
   SweepSummary summary_;
   std::vector<std::string> leftover_notes_;
 };

@@ -12,6 +12,7 @@
 
 #include "harness/execute/attempt_execution.h"
 #include "harness/matrix/matrix.h"
+#include "harness/records/running_sweep.h"
 
 namespace perfbench::harness {
 
@@ -50,6 +51,8 @@ struct SweepHooks {
   std::function<std::int64_t(const std::string& sweep_id, const std::string& run_id, AttemptState state)> stored;
   // Called once, after leftovers of an earlier sweep were stored. Empty: the sweep of SweepOptions::execution.
   std::function<ResumedSweep()> resumed = {};
+  // Called when an attempt begins. Empty: nobody watches.
+  std::function<void(const RunningSweep&)> progressed = {};
 };
 
 struct SweepSummary {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "harness/stats/pairs.h"
+#include "reports/render/format/number.h"
 #include "reports/render/format/print.h"
 
 namespace perfbench::harness {
@@ -54,8 +55,8 @@ void AbProgress::end(const ExecutedPair& pair, const std::vector<CellVerdict>& c
   std::string rest;
   if (left.at_most > 0) {
     rest = fmt::format(", about {} to the next looks, {} at most",
-                       duration_text(each_s * static_cast<double>(left.to_next_look)),
-                       duration_text(each_s * static_cast<double>(left.at_most)));
+                       reports::format_duration(each_s * static_cast<double>(left.to_next_look)),
+                       reports::format_duration(each_s * static_cast<double>(left.at_most)));
   }
   const auto line = Plain::format("cell {}/{} pair {} {} in {:.1f} s{}  {}{}", pair.cell + 1, cells.size(), pair.number,
                                   order_text(pair.first), took_s, rest, label_,

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "harness/stats/verdict.h"
 #include "workloads/spec/enum_names.h"
 #include "workloads/spec/fields.h"
 
@@ -56,6 +57,14 @@ struct Judgement {
     f(Field{"made_utc", "when it was decided"}, self.made_utc);
     f(Field{"lines", "the basis of the decision, in order"}, self.lines);
   }
+};
+
+// The verdict of a night as a whole.
+struct NightAnswer {
+  std::string matrix;
+  std::string sweep_id;
+  std::string made_utc;
+  Verdict verdict = Verdict::inconclusive;
 };
 
 }  // namespace perfbench::harness

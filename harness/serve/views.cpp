@@ -19,12 +19,16 @@
 #include "harness/stats/verdict.h"
 #include "harness/store/ledgers/alert_ledger.h"
 #include "harness/store/ledgers/baseline_ledger.h"
+#include "harness/store/ledgers/judgement_ledger.h"
 #include "harness/store/queries/names.h"
 #include "harness/store/queries/query.h"
+#include "harness/store/queries/running_sweeps.h"
+#include "harness/store/queries/series.h"
 #include "harness/store/stored_row.h"
 #include "harness/system/input_error.h"
 #include "reports/content/ab_report.h"
 #include "reports/content/list_document.h"
+#include "reports/content/overview_document.h"
 #include "reports/render/format/escape.h"
 #include "reports/views/store_views.h"
 
@@ -92,19 +96,12 @@ reports::RunQuery run_query(const Asked& asked) {
 }
 
 Document overview(const Asked& asked) {
-  Document out;
-  out.add(reports::Heading{.level = 1, .text = asked.db.path().filename().string()});
-  const auto alerts = load_alerts(asked.db, AlertScope::live);
-  const auto open =
-      std::count_if(alerts.begin(), alerts.end(), [](const Alert& alert) { return alert.state() == AlertState::open; });
-  out.add(reports::Headline{.text = alerts.empty() ? "No alert is live."
-                                                   : std::to_string(alerts.size()) + " live alert" +
-                                                         (alerts.size() == 1 ? "" : "s") + ", " + std::to_string(open) +
-                                                         " not acknowledged.",
-                            .tone = alerts.empty() ? reports::Tone::good
-                                    : open > 0     ? reports::Tone::bad
-                                                   : reports::Tone::doubtful});
-  if (!alerts.empty()) append(out, reports::alerts_view(alerts));
+  constexpr std::int64_t kNights = 20;  // for the lines of heights
+  auto out = reports::overview_document({.name = asked.db.path().filename().string(),
+                                         .live_alerts = load_alerts(asked.db, AlertScope::live),
+                                         .nights = newest_night_answers(asked.db),
+                                         .history = load_history(asked.db, {.nights = kNights}),
+                                         .running = running_sweeps(asked.db)});
   if (!has_any_attempt(asked.db)) {
     out.add(reports::Note{"The database has no run yet; a sweep that writes to it will appear here."});
     return out;

@@ -264,13 +264,15 @@ Document night_document(const harness::NightReport& report, const std::string& d
   if (!report.live_alerts.empty()) add_alerts(out, report.live_alerts, kLevel);
   for (const auto& engine : report.not_run) out.add(Paragraph{.text = engine + ".", .tone = Tone::doubtful});
   for (const auto& note : report.notes) out.add(Note{note + "."});
-  if (!report.cells.empty()) out.add(Heading{.level = kLevel, .text = "Cells"});
-  for (const auto& [metric, series] : report.shifted) out.add(series_chart(series, metric));
-  if (!report.cells.empty()) out.add(cells_table(report.cells));
+  if (!report.cells.empty()) {
+    out.add(Heading{.level = kLevel, .text = "Cells"});
+    out.add(cells_table(report.cells));
+  }
   const bool shifted = std::any_of(report.findings.begin(), report.findings.end(), [](const NightFinding& finding) {
     return finding.finding.kind != harness::FindingKind::noisier;
   });
   if (!shifted) out.add(Paragraph{.text = shift_text(report)});
+  for (const auto& [metric, series] : report.shifted) out.add(series_chart(series, metric));
   if (!report.findings.empty()) {
     out.add(Heading{.level = kLevel, .text = "Findings", .folded = true});
     out.add(findings_table(report.findings));

@@ -14,6 +14,14 @@ TEST(Quantity, BytesHaveThreeDigitsAndBinaryUnits) {
   EXPECT_EQ(human_bytes(std::int64_t{742} << 30), "742 GiB");
 }
 
+TEST(Quantity, ADurationIsInTheUnitsThatFit) {
+  EXPECT_EQ(format_duration(-3), "0 s");
+  EXPECT_EQ(format_duration(0.4), "0 s");
+  EXPECT_EQ(format_duration(59.6), "1 min 00 s");
+  EXPECT_EQ(format_duration(185), "3 min 05 s");
+  EXPECT_EQ(format_duration(7620), "2 h 07 min");
+}
+
 TEST(Quantity, RoundingNeverShowsAThousandOfAUnit) {
   EXPECT_EQ(human_count(999.4), "999");
   EXPECT_EQ(human_count(999'600), "1.00 M");

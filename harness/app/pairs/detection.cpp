@@ -7,7 +7,6 @@
 
 #include "harness/execute/interruption.h"
 #include "harness/execute/process.h"
-#include "harness/execute/progress.h"
 #include "harness/pairs/ab_run.h"
 #include "harness/stats/log_difference.h"
 #include "harness/stats/pairs.h"
@@ -77,8 +76,8 @@ std::string plan_text(const Detection& asked, const Pilot& pilot, std::size_t pa
   return fmt::format(
       "--detect {}: at most {} pairs of {} turns, {}; planned from {} pilot pairs, in which a turn deviates by {}, a "
       "start takes {:.2g} s and a turn {:.2g} s",
-      percent(asked.fraction), pairs, turns, duration_text(cost_s), kPilotPairs, percent(pilot.turn_deviation),
-      pilot.start_s, pilot.turn_s);
+      percent(asked.fraction), pairs, turns, reports::format_duration(cost_s), kPilotPairs,
+      percent(pilot.turn_deviation), pilot.start_s, pilot.turn_s);
 }
 
 std::string refusal_text(const Detection& asked, const Pilot& pilot, std::size_t pairs, double cost_s, double left_s) {
@@ -86,7 +85,7 @@ std::string refusal_text(const Detection& asked, const Pilot& pilot, std::size_t
       "detecting {} takes {:.1f} minutes here ({} pairs, and a turn deviates by {}), and --within {} leaves {:.1f} "
       "minutes: nothing was tested; allow more time, or --detect a larger difference",
       percent(asked.fraction), cost_s / 60, pairs, percent(pilot.turn_deviation),
-      duration_text(asked.within_s.value_or(0)), std::max(0.0, left_s) / 60);
+      reports::format_duration(asked.within_s.value_or(0)), std::max(0.0, left_s) / 60);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <exception>
 #include <utility>
 
 #include "harness/app/sweep/checks.h"
@@ -11,6 +12,7 @@
 #include "harness/store/attempts/ingest.h"
 #include "harness/store/database.h"
 #include "harness/store/queries/query.h"
+#include "harness/store/queries/running_sweeps.h"
 #include "reports/render/format/print.h"
 
 namespace perfbench::harness {
@@ -93,14 +95,49 @@ PlannedWork plan_work(std::vector<Cell> cells, const Installation& installation,
   return work;
 }
 
+namespace {
+
+// The progress of a sweep in its database, until the sweep ends. A failed write is no failure of the sweep, which tries
+// to store its results there and tells if that fails.
+class ShownProgress {
+ public:
+  explicit ShownProgress(SweepStore& store) : store_(store) {}
+  ShownProgress(const ShownProgress&) = delete;
+  ShownProgress& operator=(const ShownProgress&) = delete;
+  ~ShownProgress() {
+    if (!sweep_id_.empty()) write([this] { forget_running(store_.db(), sweep_id_); });
+  }
+
+  void show(const RunningSweep& sign) {
+    sweep_id_ = sign.sweep_id;
+    write([&] { record_running(store_.db(), sign); });
+  }
+
+ private:
+  template <class F>
+  static void write(const F& change) {
+    try {
+      change();
+    } catch (const std::exception&) {
+    }
+  }
+
+  SweepStore& store_;
+  std::string sweep_id_;
+};
+
+}  // namespace
+
 SweepSummary run_planned(const PlannedWork& work, const SweepOptions& options, SweepStore& store,
                          Interruption& interruption, std::function<ResumedSweep()> resumed) {
+  ShownProgress running(store);
   const SweepHooks hooks{
       .plan = [&work](const Cell& cell) { return work.plans.at(cell.run_id); },
       .store = [&store](const std::filesystem::path& dir) { return store.ingest(dir); },
       .stored = [&store](const std::string& sweep, const std::string& run,
                          AttemptState state) { return count_attempts(store.db(), sweep, run, state); },
-      .resumed = std::move(resumed)};
+      .resumed = std::move(resumed),
+      .progressed = [&running](const RunningSweep& sign) { running.show(sign); }};
   return run_sweep(work.cells, options, hooks, interruption);
 }
 

@@ -10,6 +10,7 @@
 #include "harness/cli/shell/options.h"
 #include "harness/execute/progress.h"
 #include "harness/system/input_error.h"
+#include "reports/render/format/number.h"
 #include "reports/render/format/print.h"
 #include "workloads/datasets/dataset_error.h"
 #include "workloads/datasets/flat_tokens.h"
@@ -46,7 +47,7 @@ class PreparationProgress {
     const auto read = static_cast<double>(read_bytes);
     const double left_s = seconds_left(seconds, read, all_bytes_ - read);
     reports::print(stderr, "{:.0f} % read, about {} left\n", 100 * std::min(1.0, read / all_bytes_),
-                   duration_text(left_s));
+                   reports::format_duration(left_s));
   }
 
  private:

@@ -42,6 +42,26 @@ std::optional<Judgement> find_judgement(const Connection& db, const std::string&
   return out;
 }
 
+std::vector<NightAnswer> newest_night_answers(const Connection& db) {
+  // The last answer that is about all cells is that of the night.
+  Statement rows(db,
+                 "SELECT matrix, judgement_id, made_utc, (SELECT text FROM judgement_lines l WHERE l.judgement_key = "
+                 "n.judgement_key AND part = 'answer' AND cell = '' AND metric = '' ORDER BY position DESC LIMIT 1) "
+                 "FROM (SELECT *, row_number() OVER (PARTITION BY matrix ORDER BY made_utc DESC, judgement_key DESC) "
+                 "AS age FROM judgements WHERE kind = 'night') n WHERE age = 1 ORDER BY made_utc DESC, matrix");
+  std::vector<NightAnswer> out;
+  while (rows.step()) {
+    try {
+      const auto verdict =
+          stored_enum<Verdict>(db, {"judgements", "judgement_id " + rows.text(1)}, "text", rows.text(3));
+      out.push_back({rows.text(0), rows.text(1), rows.text(2), verdict});
+    } catch (const UnreadableRow& e) {
+      db.leave_out(e.what());
+    }
+  }
+  return out;
+}
+
 std::vector<std::string> judgement_ids(const Connection& db) {
   Statement rows(db, "SELECT judgement_id FROM judgements ORDER BY made_utc, judgement_key");
   return texts_of(rows);

@@ -22,6 +22,19 @@ CREATE TABLE sweep_selections (
   selection TEXT NOT NULL CHECK (selection <> '')  -- the words of --only
 ) STRICT;
 
+-- The progress of running sweeps, for people who look at a database meanwhile. A row is deleted at the end of its sweep;
+-- that of a sweep which is killed stays for a week.
+CREATE TABLE running_sweeps (
+  sweep_id  TEXT PRIMARY KEY,
+  matrix    TEXT NOT NULL,
+  begun_utc TEXT NOT NULL,
+  sign_utc  TEXT NOT NULL,     -- the start of its newest attempt
+  attempts  INTEGER NOT NULL,  -- in all
+  finished  INTEGER NOT NULL,
+  cell      TEXT NOT NULL,     -- label of the running one
+  left_s    REAL NOT NULL      -- estimated; negative: unknown
+) STRICT, WITHOUT ROWID;
+
 -- The request of a sweep by hand. The row is there from the beginning of the sweep, before its first attempt, so
 -- that a sweep which is killed early can be resumed.
 CREATE TABLE sweep_requests (

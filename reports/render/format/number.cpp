@@ -126,6 +126,15 @@ std::string format_amount(double value, std::string_view unit) {
   return shown.name.empty() ? number : number + " " + shown.name;
 }
 
+std::string format_duration(double seconds) {
+  constexpr std::int64_t kMinute = 60;
+  constexpr std::int64_t kHour = 60 * kMinute;
+  const auto whole = static_cast<std::int64_t>(std::llround(std::max(0.0, seconds)));
+  if (whole < kMinute) return fmt::format("{} s", whole);
+  if (whole < kHour) return fmt::format("{} min {:02} s", whole / kMinute, whole % kMinute);
+  return fmt::format("{} h {:02} min", whole / kHour, whole % kHour / kMinute);
+}
+
 std::string human_time_change(double ns) {
   static constexpr std::array kPrefixes{"n", "u", "m", ""};
   return (std::signbit(ns) ? "" : "+") + scaled(ns, 1000, kPrefixes, "s");

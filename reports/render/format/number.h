@@ -40,6 +40,9 @@ ShownUnit shown_unit(std::string_view unit, double smallest);
 // Four significant digits in the unit for this value: "12.50 ms", "2.794 GiB", "41.6 %".
 std::string format_amount(double value, std::string_view unit);
 
+// Whole seconds: "42 s", "3 min 05 s", "2 h 07 min".
+std::string format_duration(double seconds);
+
 // A difference of times, three digits and always with its sign: "+3.50 ms", "-812 ns".
 std::string human_time_change(double ns);
 

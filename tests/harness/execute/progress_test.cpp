@@ -17,13 +17,6 @@ TEST(SecondsLeft, GoWithTheWork) {
   EXPECT_LT(seconds_left(0, 0, 6), 0) << "nothing has finished: unknown";
 }
 
-TEST(DurationText, TakesTheUnitThatFits) {
-  EXPECT_EQ(duration_text(0.4), "0 s");
-  EXPECT_EQ(duration_text(59.6), "1 min 00 s");
-  EXPECT_EQ(duration_text(185), "3 min 05 s");
-  EXPECT_EQ(duration_text(7620), "2 h 07 min");
-}
-
 class Shown {
  public:
   std::FILE* file() { return file_; }

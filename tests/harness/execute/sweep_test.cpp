@@ -111,6 +111,22 @@ TEST_F(SweepOverFakeEngine, LeavesACompleteRunDirectoryAndHandsItToTheStore) {
   EXPECT_GT(record->wall_ns, 0);
 }
 
+TEST_F(SweepOverFakeEngine, GivesASignWhenAnAttemptBegins) {
+  std::vector<RunningSweep> signs;
+  hooks_.progressed = [&signs](const RunningSweep& sign) { signs.push_back(sign); };
+  sweep({cell(FakeBehaviour::ok), cell(FakeBehaviour::first_ok)});
+  ASSERT_EQ(signs.size(), 2U);
+  EXPECT_EQ(signs[0].sweep_id, "test");
+  EXPECT_EQ(signs[0].matrix, "test");
+  EXPECT_EQ(signs[0].attempts, 2);
+  EXPECT_EQ(signs[0].finished, 0);
+  EXPECT_LT(signs[0].left_s, 0) << "nothing has finished: unknown";
+  EXPECT_EQ(signs[1].finished, 1);
+  EXPECT_GT(signs[1].left_s, 0);
+  EXPECT_EQ(signs[1].cell, cell(FakeBehaviour::first_ok).label);
+  EXPECT_EQ(signs[1].begun_utc, signs[0].begun_utc);
+}
+
 TEST_F(SweepOverFakeEngine, GoesOnAfterAFailure) {
   const auto summary =
       sweep({cell(FakeBehaviour::segfault), cell(FakeBehaviour::partial_records), cell(FakeBehaviour::first_ok)});

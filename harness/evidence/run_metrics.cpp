@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <map>
+#include <numeric>
 #include <span>
 #include <utility>
 
@@ -161,6 +162,25 @@ void append_real_tokens(const spec::RunSpec& run, std::span<const RankSteps> com
   out.push_back({"real_tokens_per_s", static_cast<double>(real) / static_cast<double>(complete.size()) / mean_s});
 }
 
+// Every rank has a GPU of its own. Unknown unless each of them reported its power during the steady steps.
+void append_energy(std::span<const RankSteps> steady, const std::vector<spec::GpuSample>& gpus, double mean_s,
+                   std::vector<MetricValue>& out) {
+  if (steady.empty() || gpus.empty()) return;
+  std::map<std::int64_t, std::vector<double>> power_w;  // by rank
+  for (const auto* record : steady.front()) power_w[record->rank];
+  for (const auto& sample : gpus) {
+    const bool is_steady = sample.step >= steady.front().front()->step && sample.step <= steady.back().front()->step;
+    if (is_steady && sample.power_w > 0) power_w[sample.rank].push_back(sample.power_w);
+  }
+  double sum_w = 0;
+  for (const auto& [rank, values] : power_w) {
+    if (values.empty()) return;
+    sum_w += std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+  }
+  const auto tokens = static_cast<double>(steady.front().front()->tokens);
+  if (tokens > 0) out.push_back({"energy_per_token_j", sum_w * mean_s / tokens});
+}
+
 void append_evaluation(const spec::EvaluationResult& found, std::vector<MetricValue>& out) {
   if (found.rows == 0) return;
   out.push_back({"eval_accuracy", found.accuracy});
@@ -190,7 +210,8 @@ std::vector<double> step_times_s(const std::vector<StepRecord>& steps) {
 }
 
 std::vector<MetricValue> run_metrics(const spec::RunSpec& run, const std::vector<StepRecord>& steps,
-                                     const std::optional<spec::RunSummary>& summary) {
+                                     const std::optional<spec::RunSummary>& summary,
+                                     const std::vector<spec::GpuSample>& gpus) {
   const auto complete = complete_steps(steps);
   if (complete.empty()) return {};
   const auto timed = timed_steps(complete);
@@ -209,6 +230,7 @@ std::vector<MetricValue> run_metrics(const spec::RunSpec& run, const std::vector
     out.push_back({"tokens_per_s_per_device", tokens / mean_s / static_cast<double>(run.mesh.devices())});
   }
   append_real_tokens(run, complete, mean_s, out);
+  append_energy(steady, gpus, mean_s, out);
   append_phases(steady, out);
   if (run.mesh.pp() > 1) {
     const double bubble_s = median_phase_s(steady, &StepRecord::bubble_ns);

@@ -8,6 +8,7 @@
 
 #include "harness/evidence/step_statistics.h"
 #include "workloads/spec/flops.h"
+#include "workloads/spec/gpu_sample.h"
 #include "workloads/spec/run_summary.h"
 #include "workloads/spec/step_record.h"
 
@@ -31,8 +32,9 @@ std::vector<double> step_times_s(const std::vector<spec::StepRecord>& steps);
 
 // `steps` are sorted by rank, then step. Steps that some rank did not finish are left out, and traced steps are left
 // out of times; medians and means are over the steady steps (steady.h). MFU is not included: it needs a definition and
-// a peak, and is computed where it is shown. Empty if there is no complete step.
+// a peak, and is computed where it is shown. Empty if there is no complete step. `gpus` are the samples of all ranks.
 std::vector<MetricValue> run_metrics(const spec::RunSpec& run, const std::vector<spec::StepRecord>& steps,
-                                     const std::optional<spec::RunSummary>& summary);
+                                     const std::optional<spec::RunSummary>& summary,
+                                     const std::vector<spec::GpuSample>& gpus = {});
 
 }  // namespace perfbench::harness

@@ -200,6 +200,7 @@ void fill_measurement(ReportRow& row, const CellRuns& cell, const harness::Store
   row.sequences_per_s = rate_of_step_time(used, "sequences_per_s", row.step_time_mean_s);
   row.tokens_per_s = rate_of_step_time(used, "tokens_per_s", row.step_time_mean_s);
   row.real_tokens_per_s = rate_of_step_time(used, "real_tokens_per_s", row.step_time_mean_s);
+  row.energy_per_token_j = median_of(values_of(used, "energy_per_token_j"));
   if (row.step_time_mean_s) row.estimated_days = harness::estimated_days(cell.run(), *row.step_time_mean_s);
   row.peak_memory_bytes = median_of(values_of(used, "peak_memory_bytes"));
   row.resident_bytes = median_of(values_of(used, "resident_bytes"));

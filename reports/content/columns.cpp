@@ -273,6 +273,8 @@ constexpr std::array kDetails{
     ReportColumn{"Tokens/Sec", "tokens_per_s", optional_number<&ReportRow::tokens_per_s>},
     kTokensPerDevice,
     ReportColumn{"Real tokens/Sec", "real_tokens_per_s", optional_number<&ReportRow::real_tokens_per_s>},
+    ReportColumn{"Energy per token", "energy_per_token_j", optional_number<&ReportRow::energy_per_token_j>},
+    ReportColumn{"Cost", "cost_per_million_tokens", optional_number<&ReportRow::cost_per_million_tokens>},
     ReportColumn{"Estimated days", "estimated_days", optional_number<&ReportRow::estimated_days>},
     ReportColumn{"Peak memory", "peak_memory_bytes", optional_number<&ReportRow::peak_memory_bytes>},
     ReportColumn{"Resident set", "resident_bytes", optional_number<&ReportRow::resident_bytes>},
@@ -315,6 +317,12 @@ const ReportColumn kSpreadColumn = kSpread;
 const ReportColumn kMeanStepColumn = kMeanStep;
 const ReportColumn kEstimatedDaysColumn = kDays;
 const ReportColumn kTokensPerDeviceColumn = kTokensPerDevice;
+const ReportColumn kEnergyColumn = number("J/token", "energy_per_token_j", [](const ReportRow& r) {
+  return Cell(format_number(r.energy_per_token_j), value_of(r.energy_per_token_j));
+});
+const ReportColumn kCostColumn = number("Cost/1M tokens", "cost_per_million_tokens", [](const ReportRow& r) {
+  return Cell(format_number(r.cost_per_million_tokens), value_of(r.cost_per_million_tokens));
+});
 const ReportColumn kMemoryColumn = number("Memory", "memory_bytes", [](const ReportRow& r) {
   const auto bytes = memory_bytes(r);
   return bytes ? Cell(human_bytes(static_cast<std::int64_t>(*bytes)), *bytes) : Cell(kNothing, Value());

@@ -50,6 +50,8 @@ extern const ReportColumn kMeanStepColumn;
 extern const ReportColumn kEstimatedDaysColumn;
 // The rate of each device, and its memory: the tensors of perfbench-engine, the resident set of another program.
 extern const ReportColumn kTokensPerDeviceColumn;
+extern const ReportColumn kEnergyColumn;
+extern const ReportColumn kCostColumn;
 extern const ReportColumn kMemoryColumn;
 
 }  // namespace perfbench::reports

@@ -86,7 +86,8 @@ struct WrittenUnit {
   std::string_view written;
 };
 constexpr std::array kUnits{WrittenUnit{"s", "_s", "seconds"}, WrittenUnit{"bytes", "_bytes", "bytes"},
-                            WrittenUnit{"fraction", "_fraction", "ratio"}, WrittenUnit{"nats", "", "nats"}};
+                            WrittenUnit{"fraction", "_fraction", "ratio"}, WrittenUnit{"nats", "", "nats"},
+                            WrittenUnit{"J", "_j", "joules"}};
 
 Family family_of(const spec::MetricSpec& metric) {
   std::string name(metric.tag);

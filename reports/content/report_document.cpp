@@ -130,6 +130,9 @@ void add_extras(Table& table, const std::vector<ReportRow>& rows, const std::str
     if (has_programs) add(kWallTimeColumn);
     add_declared(table, rows, Audience::people);
     add(kTokensPerDeviceColumn);
+    for (const auto* column : {&kEnergyColumn, &kCostColumn}) {
+      if (!is_unsaid(*column, rows)) add_column(table, rows, *column, Audience::people);
+    }
   }
   if (key == kDifferenceKey) add(kMeanStepColumn);
   if (key == "sequences_per_s") {
@@ -274,6 +277,22 @@ const ReportRow* largest_row(const std::vector<ReportRow>& rows, const Value& va
   return out;
 }
 
+// Each device of a row has this price. Returns whether any row has a rate, and so a cost.
+bool set_costs(std::vector<Report>& reports, double device_hour_price) {
+  constexpr double kSecondsOfAnHour = 3600;
+  constexpr double kTokens = 1e6;
+  bool has_any = false;
+  for (auto& report : reports) {
+    for (auto& row : report.rows) {
+      const auto rate = tokens_per_s_per_device(row);
+      if (!rate) continue;
+      row.cost_per_million_tokens = device_hour_price / kSecondsOfAnHour / *rate * kTokens;
+      has_any = true;
+    }
+  }
+  return has_any;
+}
+
 Cards cards_of(const Report& report) {
   Cards out;
   std::size_t cells = 0;
@@ -315,6 +334,7 @@ Document report_document(std::vector<Report> reports, TableStyle style, const Ro
   Document out;
   const bool has_columns = !choice.columns.empty();
   const bool has_choice = has_columns || !choice.sort.empty() || choice.best > 0;
+  const bool has_costs = choice.device_hour_price > 0 && set_costs(reports, choice.device_hour_price);
   if (!choice.heat_map.empty()) check_heat_map_axes(merged(reports).rows, choice.heat_map);
   auto wholes = has_choice ? whole_tables(reports) : std::vector<Table>();
   Table named{.key = "rows", .columns = {}, .rows = {}};
@@ -340,6 +360,9 @@ Document report_document(std::vector<Report> reports, TableStyle style, const Ro
     out.add(Note{"MFU by the definition " + std::string(spec::enum_name(report.definition)) + "." +
                  (report.baseline.empty() ? "" : " Baseline: " + report.baseline + ".")});
     if (!report.left_out.empty()) out.add(Note{report.left_out + "."});
+  }
+  if (choice.device_hour_price > 0 && !has_costs) {
+    out.add(Note{"No row has a rate of tokens, so --price gives no cost."});
   }
   auto all = merged(reports);
   out.add(has_columns ? named : programs_table(all.rows, style));

@@ -69,6 +69,8 @@ struct ReportRow {
   // For the whole training, if the run says how long it is.
   std::optional<double> estimated_days;
   std::optional<std::int64_t> total_sequences;
+  std::optional<double> energy_per_token_j;
+  std::optional<double> cost_per_million_tokens;  // in the currency of the price that the user gives
   std::optional<double> mfu_fraction;
   std::optional<double> hfu_fraction;
   std::optional<double> peak_memory_bytes;

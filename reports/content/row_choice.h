@@ -1,4 +1,4 @@
-// The choices of a user for a report: report --columns, --sort, --best and --heat-map.
+// The choices of a user for a report: report --columns, --sort, --best, --price and --heat-map.
 #pragma once
 
 #include <cstddef>
@@ -13,6 +13,7 @@ struct RowChoice {
   std::vector<std::string> columns = {};   // names of columns; empty: those of the style
   std::string sort = {};                   // a column, best value first; ":asc" or ":desc" at its end decides otherwise
   std::size_t best = 0;                    // number of rows after sorting; 0: all
+  double device_hour_price = 0;            // for the cost of tokens; 0: unknown
   std::vector<std::string> heat_map = {};  // the two axes of the heat map; empty: those with the most values
 };
 

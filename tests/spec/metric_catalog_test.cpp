@@ -11,7 +11,7 @@ namespace {
 
 TEST(MetricCatalog, NamesEachMetricOnceWithUnitAndDescription) {
   std::set<std::string_view> tags;
-  const std::set<std::string_view> units{"s", "days", "bytes", "1/s", "fraction", "nats", "count", "1"};
+  const std::set<std::string_view> units{"s", "days", "bytes", "1/s", "fraction", "nats", "count", "J", "1"};
   for (const auto& metric : kMetricCatalog) {
     EXPECT_TRUE(tags.insert(metric.tag).second) << metric.tag;
     EXPECT_TRUE(units.contains(metric.unit)) << metric.tag;
@@ -21,7 +21,7 @@ TEST(MetricCatalog, NamesEachMetricOnceWithUnitAndDescription) {
 
 TEST(MetricCatalog, PutsTheUnitIntoTheName) {
   const std::map<std::string_view, std::string_view> part_of_name{
-      {"bytes", "_bytes"}, {"fraction", "_fraction"}, {"s", "_s"}, {"1/s", "_per_s"}, {"days", "_days"}};
+      {"bytes", "_bytes"}, {"fraction", "_fraction"}, {"s", "_s"}, {"1/s", "_per_s"}, {"days", "_days"}, {"J", "_j"}};
   for (const auto& metric : kMetricCatalog) {
     const auto found = part_of_name.find(metric.unit);
     if (found == part_of_name.end()) continue;

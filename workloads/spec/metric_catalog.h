@@ -50,6 +50,8 @@ inline constexpr std::array kMetricCatalog{
                "trained tokens without padding per second over all devices, the mean of all steps at step_time_mean_s"},
     MetricSpec{"sequences_per_s", "1/s", Direction::higher_is_better,
                "trained sequences per second over all devices, at step_time_mean_s"},
+    MetricSpec{"energy_per_token_j", "J", Direction::lower_is_better,
+               "energy of all GPUs for a trained token: their mean power during steady steps, at step_time_mean_s"},
     MetricSpec{"mfu_fraction", "fraction", Direction::higher_is_better,
                "model FLOP/s (definition causal) at step_time_mean_s over the peak of the devices"},
     MetricSpec{
@@ -148,6 +150,7 @@ inline constexpr std::array kAbsences{
     Absence{"step_time_p10_s", "percentiles take 50 steady steps"},
     Absence{"step_time_p90_s", "percentiles take 50 steady steps"},
     Absence{"step_time_trend_fraction", "a trend takes 8 steady steps"},
+    Absence{"energy_per_token_j", "the power of its devices was not measured during its steady steps"},
     Absence{"mfu_fraction", "the peak of its devices is not known"},
     Absence{"hfu_fraction", "the peak of its devices is not known"},
     Absence{"estimated_days", "it does not say its training_steps"},

@@ -75,6 +75,8 @@ void add_report(CLI::App& app, CommandContext& context) {
           ->type_name("KEY");
   add_number(*command, "--best", rows.best, Bounds<std::size_t>{1, 1'000'000}, "only the first rows after sorting")
       ->needs(sort);
+  add_number(*command, "--price", rows.device_hour_price, Bounds<double>{1e-9, 1e9},
+             "price of an hour of one device, in any currency: adds the cost of a million tokens");
   command
       ->add_option(
           "--heat-map", rows.heat_map,

@@ -122,7 +122,7 @@ void insert_program(Connection& db, std::int64_t key, const RunEvidence& evidenc
 
 std::vector<MetricValue> metrics_of(const RunEvidence& evidence) {
   if (evidence.run.program) return program_metrics(evidence.run, evidence.samples, evidence.program_result);
-  return run_metrics(evidence.run, evidence.steps, evidence.summary);
+  return run_metrics(evidence.run, evidence.steps, evidence.summary, evidence.gpu_samples);
 }
 
 void insert_metrics(Connection& db, std::int64_t attempt_key, const RunEvidence& evidence) {

@@ -741,6 +741,7 @@ SELECT m.attempt_key, r.run_id, a.attempt, n.name AS metric, m.value,
        CASE WHEN n.name GLOB '*per_s' OR n.name GLOB '*per_s_per_device' THEN '1/s' WHEN n.name GLOB '*_s' THEN 's'
             WHEN n.name GLOB '*_bytes' THEN 'bytes' WHEN n.name GLOB '*_days' THEN 'days'
             WHEN n.name GLOB '*_fraction' THEN 'fraction' WHEN n.name GLOB '*_steps' THEN 'count'
-            WHEN n.name IN ('loss', 'final_loss', 'printed_loss') THEN 'nats' ELSE '1' END AS unit
+            WHEN n.name IN ('loss', 'final_loss', 'printed_loss') THEN 'nats'
+            WHEN n.name = 'energy_per_token_j' THEN 'J' ELSE '1' END AS unit
   FROM metrics m JOIN attempts a ON a.attempt_key = m.attempt_key JOIN runs r ON r.run_key = a.run_key
   JOIN names n ON n.name_key = m.name_key;

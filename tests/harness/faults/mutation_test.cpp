@@ -141,13 +141,14 @@ TEST(Mutations, AnUnknownFaultIsRefusedBeforeAnythingRuns) {
 }
 
 TEST(Mutations, CoverEveryMetricThatHasADirection) {
-  // Metrics without a fault: those that are computed from the step time where they are shown; the loss of one step;
-  // facts about the noise of a run; the cost of checkpoint files, which is between steps, where no fault acts; and the
-  // metrics of training programs that are not perfbench-engine.
+  // Metrics without a fault: those that are computed from the step time where they are shown; the power of GPUs; the
+  // loss of one step; facts about the noise of a run; the cost of checkpoint files, which is between steps, where no
+  // fault acts; and the metrics of training programs that are not perfbench-engine.
   const std::vector<std::string_view> others{
       "mfu_fraction",          "hfu_fraction",   "estimated_days",     "loss",
       "probe_spread_fraction", "still_changing", "checkpoint_stall_s", "checkpoint_save_time_s",
-      "checkpoint_bytes",      "restore_time_s", "wall_time_s",        "printed_loss"};
+      "checkpoint_bytes",      "restore_time_s", "wall_time_s",        "printed_loss",
+      "energy_per_token_j"};
   for (const auto& metric : spec::kMetricCatalog) {
     if (metric.direction == spec::Direction::neutral) continue;
     if (std::find(others.begin(), others.end(), metric.tag) != others.end()) continue;

@@ -148,8 +148,8 @@ class Transfer : public testing::Test {
   // One row in every table that the examples leave empty.
   void add_rest(const std::string& store, const std::string& day) {
     auto db = open_database(at(store));
-    db.execute(
-        "INSERT INTO gpu_samples SELECT max(attempt_key), 1, 0, 1, 5, 1, 1, 1.5, 1, 0, 0, 1, 0, 1 FROM attempts");
+    // Without its power, from which an import would compute a metric.
+    db.execute("INSERT INTO gpu_samples SELECT max(attempt_key), 1, 0, 1, 5, 1, 1, -1, 1, 0, 0, 1, 0, 1 FROM attempts");
     db.execute("INSERT INTO attempt_attention SELECT max(attempt_key), 'backward', 'own', 'long' FROM attempts");
     db.execute(
         "INSERT INTO traced_steps SELECT max(attempt_key), 0, 7, 9, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0 "

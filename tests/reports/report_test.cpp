@@ -21,7 +21,6 @@ namespace {
 
 using harness::AttemptState;
 using harness::ExampleRun;
-using testing::AllOf;
 using testing::Contains;
 using testing::Field;
 using testing::HasSubstr;
@@ -245,21 +244,6 @@ TEST_F(Report, ShowsTheRealTokensPerSecondOfPaddedAndPackedRows) {
   EXPECT_THAT(rows[1].notes, Contains("192.0 real tokens/s, 25.0 % of the positions are padding"));
   EXPECT_EQ(rows[2].real_tokens_per_s, 240);
   EXPECT_THAT(rows[2].notes, Contains("documents packed: 240.0 real tokens/s, 6.2 % of the positions are padding"));
-}
-
-// 128 tokens in half a second.
-TEST_F(Report, ShowsWhatAMillionTokensCost) {
-  add({.attempt = {}}, "a");
-  harness::ingest_tree(db_, scratch_ / "runs");
-  const auto text = [this](double price) {
-    return render_markdown(report_document(std::vector{build()}, TableStyle::table, {.device_hour_price = price}));
-  };
-  EXPECT_THAT(text(0), Not(HasSubstr("Cost")));
-  EXPECT_THAT(text(3.6), AllOf(HasSubstr("Cost/1M tokens"), HasSubstr("| 3.906"))) << "3.6 / 3600 / 256 * 1e6";
-  auto without_rate = build();
-  without_rate.rows[0].tokens_per_s = {};
-  EXPECT_THAT(render_markdown(report_document({without_rate}, TableStyle::table, {.device_hour_price = 3.6})),
-              AllOf(Not(HasSubstr("Cost/1M tokens")), HasSubstr("--price gives no cost")));
 }
 
 TEST_F(Report, SaysWhyAttentionInBf16OnAGpuWasNotCudnns) {

@@ -12,8 +12,10 @@
 namespace perfbench::reports {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 using testing::ThrowsMessage;
 
 // Rows a, b, c, d: b has no numbers, and c and d have the same step time.
@@ -122,6 +124,20 @@ TEST(RowChoice, NamesTheClosestColumnForAMistake) {
                   testing::AllOf(HasSubstr("--columns 'mfuu'"), HasSubstr("cell, step_time_s"))));
   EXPECT_THAT([] { chosen_rows(table(), {.sort = "step_tiem_s"}); },
               ThrowsMessage<harness::InputError>(HasSubstr("did you mean 'step_time_s'?")));
+}
+
+TEST(RowChoice, APriceGivesWhatAMillionTokensCost) {
+  const auto text = [](const ReportRow& row, double price) {
+    return render_markdown(report_document(std::vector{perfbench::reports::Report{.title = "t", .rows = {row}}},
+                                           TableStyle::table, {.device_hour_price = price}));
+  };
+  ReportRow row;
+  row.devices = 2;
+  row.tokens_per_s = 512;
+  EXPECT_THAT(text(row, 0), Not(HasSubstr("Cost")));
+  EXPECT_THAT(text(row, 3.6), AllOf(HasSubstr("Cost/1M tokens"), HasSubstr("| 3.906"))) << "3.6 / 3600 / 256 * 1e6";
+  row.tokens_per_s = {};
+  EXPECT_THAT(text(row, 3.6), AllOf(Not(HasSubstr("Cost/1M tokens")), HasSubstr("--price gives no cost")));
 }
 
 }  // namespace

@@ -170,7 +170,8 @@ void append_energy(std::span<const RankSteps> steady, const std::vector<spec::Gp
   for (const auto* record : steady.front()) power_w[record->rank];
   for (const auto& sample : gpus) {
     const bool is_steady = sample.step >= steady.front().front()->step && sample.step <= steady.back().front()->step;
-    if (is_steady && sample.power_w > 0) power_w[sample.rank].push_back(sample.power_w);
+    const auto of_rank = power_w.find(sample.rank);
+    if (is_steady && sample.power_w > 0 && of_rank != power_w.end()) of_rank->second.push_back(sample.power_w);
   }
   double sum_w = 0;
   for (const auto& [rank, values] : power_w) {

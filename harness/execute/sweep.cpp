@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cmath>
 #include <exception>
 #include <set>
 
@@ -164,14 +166,17 @@ class Sweep {
   void give_sign(const std::vector<Task>& tasks, std::size_t index, const SweepProgress& progress) const {
     if (!hooks_.progressed) return;
     const auto& cell = *tasks[index].cell;
+    constexpr double kLongest = 1e9;  // a date has four digits for its year
+    const double left_s = std::min(progress.left_s(), kLongest);
+    const std::chrono::seconds left(std::llround(left_s));
     hooks_.progressed({.sweep_id = summary_.sweep_id,
                        .matrix = cell.matrix,
                        .begun_utc = begun_utc_,
                        .sign_utc = utc_now(),
+                       .expected_end_utc = left_s < 0 ? "" : utc_in(left),
                        .attempts = std::ssize(tasks),
                        .finished = static_cast<std::int64_t>(index),
-                       .cell = cell.label,
-                       .left_s = progress.left_s()});
+                       .cell = cell.label});
   }
 
   static bool runs(const Task& task) { return !task.cell->excluded && !task.plan.infeasible; }

@@ -26,6 +26,7 @@
 #include "harness/store/queries/series.h"
 #include "harness/store/stored_row.h"
 #include "harness/system/input_error.h"
+#include "harness/system/utc.h"
 #include "reports/content/ab_report.h"
 #include "reports/content/list_document.h"
 #include "reports/content/overview_document.h"
@@ -97,11 +98,12 @@ reports::RunQuery run_query(const Asked& asked) {
 
 Document overview(const Asked& asked) {
   constexpr std::int64_t kNights = 20;  // for the lines of heights
+  const auto now = utc_now();
   auto out = reports::overview_document({.name = asked.db.path().filename().string(),
                                          .live_alerts = load_alerts(asked.db, AlertScope::live),
-                                         .nights = newest_night_answers(asked.db),
+                                         .nights = newest_night_answers(asked.db, now),
                                          .history = load_history(asked.db, {.nights = kNights}),
-                                         .running = running_sweeps(asked.db)});
+                                         .running = running_sweeps(asked.db, now)});
   if (!has_any_attempt(asked.db)) {
     out.add(reports::Note{"The database has no run yet; a sweep that writes to it will appear here."});
     return out;

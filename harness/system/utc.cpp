@@ -42,9 +42,13 @@ Moment read(const std::string& text) {
 }  // namespace
 
 std::string utc_now() {
-  const std::time_t now = std::time(nullptr);
+  return utc_in(std::chrono::seconds(0));
+}
+
+std::string utc_in(std::chrono::seconds from_now) {
+  const std::time_t then = std::time(nullptr) + from_now.count();
   std::tm parts{};
-  ::gmtime_r(&now, &parts);
+  ::gmtime_r(&then, &parts);
   char text[sizeof "2026-01-31T12:00:00Z"];
   std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
   return text;

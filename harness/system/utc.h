@@ -9,6 +9,8 @@
 namespace perfbench::harness {
 
 std::string utc_now();
+// The time after these seconds.
+std::string utc_in(std::chrono::seconds from_now);
 
 // Takes "2026-01-31" (midnight) or the whole form, and returns the whole form. Throws InputError for anything else, and
 // for a day that does not exist in the calendar.

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "workloads/spec/enum_names.h"
 #include "workloads/spec/trace_record.h"
@@ -37,3 +38,18 @@ std::optional<TracePart> part_of_span(spec::TraceKind kind, std::string_view nam
 TracePart part_of_kernel(std::string_view demangled_name);
 
 }  // namespace perfbench::harness
+
+template <>
+struct perfbench::spec::EnumNames<perfbench::harness::TracePart> {
+  using P = perfbench::harness::TracePart;
+  static constexpr std::array kNames{std::pair{P::gemm, "gemm"},
+                                     std::pair{P::attention, "attention"},
+                                     std::pair{P::norm, "norm"},
+                                     std::pair{P::elementwise, "elementwise"},
+                                     std::pair{P::optimizer, "optimizer"},
+                                     std::pair{P::other, "other"},
+                                     std::pair{P::copy, "copy"},
+                                     std::pair{P::collective, "collective"},
+                                     std::pair{P::idle_dependency, "idle_dependency"},
+                                     std::pair{P::idle_host, "idle_host"}};
+};

@@ -181,6 +181,19 @@ std::optional<double> rate_of_step_time(const Attempts& used, const char* metric
   return *amount / *mean_s;
 }
 
+// Likewise, the power for each token, times the mean step time that the row shows.
+std::optional<double> energy_at_step_time(const Attempts& used, std::optional<double> mean_s) {
+  std::vector<double> powers;
+  for (const auto* attempt : used) {
+    const auto energy = metric_of(*attempt, "energy_per_token_j");
+    const auto time_s = harness::mean_step_time_s(*attempt);
+    if (energy && time_s && *time_s > 0) powers.push_back(*energy / *time_s);
+  }
+  const auto power = median_of(powers);
+  if (!power || !mean_s) return std::nullopt;
+  return *power * *mean_s;
+}
+
 void fill_measurement(ReportRow& row, const CellRuns& cell, const harness::StoredTable& table) {
   const auto used = cell.trusted();
   const auto step_s = values_of(used, "step_time_s");
@@ -200,7 +213,7 @@ void fill_measurement(ReportRow& row, const CellRuns& cell, const harness::Store
   row.sequences_per_s = rate_of_step_time(used, "sequences_per_s", row.step_time_mean_s);
   row.tokens_per_s = rate_of_step_time(used, "tokens_per_s", row.step_time_mean_s);
   row.real_tokens_per_s = rate_of_step_time(used, "real_tokens_per_s", row.step_time_mean_s);
-  row.energy_per_token_j = median_of(values_of(used, "energy_per_token_j"));
+  row.energy_per_token_j = energy_at_step_time(used, row.step_time_mean_s);
   if (row.step_time_mean_s) row.estimated_days = harness::estimated_days(cell.run(), *row.step_time_mean_s);
   row.peak_memory_bytes = median_of(values_of(used, "peak_memory_bytes"));
   row.resident_bytes = median_of(values_of(used, "resident_bytes"));

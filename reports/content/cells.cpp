@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <string_view>
 
@@ -64,12 +65,25 @@ std::vector<std::pair<std::string, std::string>> label_axes(const std::string& l
 std::string short_label(const std::string& label, std::string_view left_out) {
   const auto axes = label_axes(label);
   if (axes.empty()) return harness::shown_label(label);
+  std::map<std::string, int> uses;
+  for (const auto& [name, value] : axes) ++uses[value];
   std::string out;
   for (const auto& [name, value] : axes) {
     if (name == left_out) continue;
     const bool is_number = !value.empty() && value.front() >= '0' && value.front() <= '9';
+    const bool says_too_little = value.empty() || is_number || value == "true" || value == "false" || uses[value] > 1;
     if (!out.empty()) out += ' ';
-    out += is_number ? name + "=" + value : value;
+    out += says_too_little ? name + "=" + value : value;
+  }
+  return out;
+}
+
+std::map<std::string, std::string> short_labels(const std::vector<std::string>& labels) {
+  std::map<std::string, std::set<std::string>> users;
+  for (const auto& label : labels) users[short_label(label)].insert(label);
+  std::map<std::string, std::string> out;
+  for (const auto& [text, same] : users) {
+    for (const auto& label : same) out[label] = same.size() == 1 ? text : harness::shown_label(label);
   }
   return out;
 }

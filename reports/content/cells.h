@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -37,9 +38,13 @@ Cell amount_cell(const std::optional<double>& value, const std::string& metric);
 // not a list of axes.
 std::vector<std::pair<std::string, std::string>> label_axes(const std::string& label);
 
-// A label without the names of axes whose value is not a number: "llama full fsdp=2". `left_out` is an axis that it
+// A label without the names of axes: "llama full fsdp=2". A name stays where the value alone says too little: before a
+// number, true or false, an empty value, and a value that another axis has too. `left_out` is an axis that the text
 // does not mention.
 std::string short_label(const std::string& label, std::string_view left_out = {});
+
+// The short labels of the cells of a table, by their labels. Cells whose short labels are equal keep the whole ones.
+std::map<std::string, std::string> short_labels(const std::vector<std::string>& labels);
 
 // Shows each column of seconds, whose title ends in "(s)", in the unit in which the smallest of them is read best.
 // Programs get seconds all the same.

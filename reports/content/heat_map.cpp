@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <map>
 #include <optional>
 #include <set>
@@ -35,7 +36,7 @@ constexpr std::array kHeatNumbers{
 struct HeatCell {
   const ReportRow* row = nullptr;
   std::map<std::string, std::string> values;
-  std::vector<std::string> facts = {};  // its subject and its processor, each if rows differ in it
+  std::vector<std::string> facts = {};  // its matrix, subject and processor, each if rows differ in it
 };
 
 std::vector<HeatCell> heat_cells(const std::vector<ReportRow>& rows) {
@@ -45,7 +46,7 @@ std::vector<HeatCell> heat_cells(const std::vector<ReportRow>& rows) {
     const auto axes = label_axes(row.cell);
     out.push_back({&row, {axes.begin(), axes.end()}});
   }
-  for (const auto fact : {&ReportRow::subject, &ReportRow::processor}) {
+  for (const auto fact : {&ReportRow::matrix, &ReportRow::subject, &ReportRow::processor}) {
     const bool differs =
         std::ranges::any_of(out, [&](const HeatCell& cell) { return cell.row->*fact != out.front().row->*fact; });
     for (auto& cell : out) {
@@ -78,7 +79,8 @@ std::vector<std::string> axis_names(const std::vector<ReportRow>& rows) {
 
 const std::string kModelAxis = "model";
 
-// A map combines rows of one subject on one processor, and rows of several models only if the model is one of its axes.
+// A map combines rows of one matrix by one subject on one processor, and rows of several models only if the model is
+// one of its axes.
 std::string group_of(const HeatCell& cell, const std::vector<std::string>& axes) {
   auto facts = cell.facts;
   const bool by_model = std::ranges::find(axes, kModelAxis) == axes.end() && !cell.row->model.empty();
@@ -134,50 +136,61 @@ std::vector<std::string> chosen_axes(const std::vector<HeatCell>& cells, const s
   return out;
 }
 
-// The index of a text in a list that grows by those that it does not have.
-std::size_t index_in(std::vector<std::string>& list, const std::string& text) {
-  const auto found = std::ranges::find(list, text);
-  if (found != list.end()) return static_cast<std::size_t>(found - list.begin());
-  list.push_back(text);
-  return list.size() - 1;
+// The values of an axis in their order: numbers by size, others as the rows have them.
+std::vector<std::string> axis_values(const std::vector<const HeatCell*>& cells, const std::string& axis) {
+  std::vector<std::string> out;
+  for (const auto* cell : cells) {
+    const auto& value = cell->values.at(axis);
+    if (std::ranges::find(out, value) == out.end()) out.push_back(value);
+  }
+  const auto number = [](const std::string& text) {
+    double value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+  };
+  if (std::ranges::all_of(out, [&](const std::string& text) { return number(text).has_value(); })) {
+    std::ranges::stable_sort(out, {}, [&](const std::string& text) { return *number(text); });
+  }
+  return out;
+}
+
+double index_of(const std::vector<std::string>& values, const std::string& value) {
+  return static_cast<double>(std::ranges::find(values, value) - values.begin());
 }
 
 Chart heat_map(const std::vector<const HeatCell*>& cells, const HeatNumber& number,
                const std::vector<std::string>& axes) {
   Chart out{.key = "heat_map",
             .title = "",
-            .x = {.title = axes[0]},
-            .y = {.title = axes[1]},
+            .x = {.title = axes[0], .categories = axis_values(cells, axes[0])},
+            .y = {.title = axes[1], .categories = axis_values(cells, axes[1])},
             .series = {{.name = "", .marks = Marks::heat, .points = {}}},
             .sideways = true};
-  struct Best {
-    double value = 0;
-    const ReportRow* row = nullptr;
-  };
-  std::map<std::pair<std::size_t, std::size_t>, Best> best;
+  std::map<std::pair<std::string, std::string>, std::pair<double, const ReportRow*>> best;
   for (const auto* cell : cells) {
-    const auto at = std::pair(index_in(out.x.categories, cell->values.at(axes[0])),
-                              index_in(out.y.categories, cell->values.at(axes[1])));
     const double value = *number.value(*cell->row);
-    auto& known = best[at];
-    const bool is_better = number.higher_is_better ? value > known.value : value < known.value;
-    if (known.row == nullptr || is_better) known = {value, cell->row};
+    const std::pair found{value, cell->row};
+    const auto [at, is_new] = best.try_emplace({cell->values.at(axes[0]), cell->values.at(axes[1])}, found);
+    const double known = at->second.first;
+    if (!is_new && (number.higher_is_better ? value > known : value < known)) at->second = found;
   }
-  double low = best.begin()->second.value;
+  double low = best.begin()->second.first;
   double high = low;
   for (const auto& [at, one] : best) {
-    low = std::min(low, one.value);
-    high = std::max(high, one.value);
+    low = std::min(low, one.first);
+    high = std::max(high, one.first);
   }
   for (const auto& [at, one] : best) {
-    const double from_worst = number.higher_is_better ? one.value - low : high - one.value;
-    const auto text = number.text(one.value);
-    out.series[0].points.push_back({.x = static_cast<double>(at.first),
-                                    .y = static_cast<double>(at.second),
-                                    .label = fmt::format("{} {} ({})", number.title, text, one.row->cell),
+    const auto& [value, row] = one;
+    const double from_worst = number.higher_is_better ? value - low : high - value;
+    const auto text = number.text(value);
+    out.series[0].points.push_back({.x = index_of(out.x.categories, at.first),
+                                    .y = index_of(out.y.categories, at.second),
+                                    .label = fmt::format("{} {} ({})", number.title, text, row->cell),
                                     .text = text,
                                     .depth = high > low ? from_worst / (high - low) : 1});
   }
+  std::ranges::stable_sort(out.series[0].points, {}, [](const ChartPoint& one) { return std::pair(one.x, one.y); });
   return out;
 }
 
@@ -198,28 +211,34 @@ void check_heat_map_axes(const std::vector<ReportRow>& rows, const std::vector<s
   }
 }
 
-std::vector<Chart> heat_maps(const std::vector<ReportRow>& rows, const std::vector<std::string>& axes) {
+HeatMaps heat_maps(const std::vector<ReportRow>& rows, const std::vector<std::string>& axes) {
+  constexpr std::size_t kMostMaps = 8;
+  constexpr std::size_t kMostRows = 10'000;  // a longer report draws a map only for named axes
+  HeatMaps out;
+  if (axes.empty() && rows.size() > kMostRows) return out;
   const auto cells = heat_cells(rows);
   const auto* const shown_number = heat_number(cells);
   const auto chosen = axes.empty() ? chosen_axes(cells, axis_names(rows)) : axes;
-  if (shown_number == nullptr || chosen.empty()) return {};
-  std::vector<std::string> groups;
-  std::vector<std::vector<const HeatCell*>> members;
+  if (shown_number == nullptr) out.why_not = "the rows have no number in common";
+  if (shown_number == nullptr || chosen.empty()) return out;
+  std::map<std::string, std::vector<const HeatCell*>> groups;
   for (const auto& cell : cells) {
-    if (!cell.values.contains(chosen[0]) || !cell.values.contains(chosen[1])) continue;
-    const auto at = index_in(groups, group_of(cell, chosen));
-    members.resize(groups.size());
-    members[at].push_back(&cell);
+    if (cell.values.contains(chosen[0]) && cell.values.contains(chosen[1]))
+      groups[group_of(cell, chosen)].push_back(&cell);
   }
-  std::vector<Chart> out;
-  for (std::size_t i = 0; i < groups.size(); ++i) {
-    auto chart = heat_map(members[i], *shown_number, chosen);
-    const bool has_several = chart.series[0].points.size() < members[i].size();
+  if (groups.empty()) out.why_not = fmt::format("no measured row has both {} and {}", chosen[0], chosen[1]);
+  for (const auto& [group, members] : groups) {
+    if (out.charts.size() == kMostMaps) {
+      out.charts.back().title += fmt::format("; {} more maps are not drawn", groups.size() - kMostMaps);
+      break;
+    }
+    auto chart = heat_map(members, *shown_number, chosen);
+    const bool has_several = chart.series[0].points.size() < members.size();
     chart.title =
         fmt::format("{} by {} and {}{}{}", shown_number->title, chosen[0], chosen[1],
-                    groups.size() > 1 ? " of " + groups[i] : "", has_several ? "; the best of the other axes" : "");
-    if (groups.size() > 1) chart.key += fmt::format("_{}", i + 1);
-    out.push_back(std::move(chart));
+                    groups.size() > 1 ? " of " + group : "", has_several ? "; the best of the other axes" : "");
+    if (groups.size() > 1) chart.key += fmt::format("_{}", out.charts.size() + 1);
+    out.charts.push_back(std::move(chart));
   }
   return out;
 }

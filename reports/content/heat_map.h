@@ -12,11 +12,17 @@ namespace perfbench::reports {
 // Throws InputError unless these are two different axes of the rows; the error names the axes that there are.
 void check_heat_map_axes(const std::vector<ReportRow>& rows, const std::vector<std::string>& axes);
 
-// A map for each subject, processor and model; a map with the model as an axis has all models. The number is the MFU if
-// all measured rows have it, otherwise tokens/s/device or, if a row lacks that as well, the step time. Where several
-// rows have the same two values, the best one is shown. The deepest colour is the best value of a map.
+struct HeatMaps {
+  std::vector<Chart> charts;
+  std::string why_not;  // why there is none for named axes
+};
+
+// A map for each matrix, subject, processor and model, at most eight. A map with the model as an axis has all models.
+// The number is the MFU if all measured rows have it, otherwise tokens/s/device or, if a row lacks that as well, the
+// step time. Where several rows have the same two values, the best one is shown. The deepest colour is the best value
+// of a map.
 //
-// Empty `axes`: the two axes whose values are combined most often. There is no map if no two axes have two values each.
-std::vector<Chart> heat_maps(const std::vector<ReportRow>& rows, const std::vector<std::string>& axes);
+// Empty `axes`: the two axes that have the most pairs of values; there is no map if no two axes make a grid.
+HeatMaps heat_maps(const std::vector<ReportRow>& rows, const std::vector<std::string>& axes);
 
 }  // namespace perfbench::reports

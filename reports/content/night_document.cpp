@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <map>
 #include <string>
 
 #include "harness/matrix/matrix.h"
@@ -58,7 +59,17 @@ std::vector<std::string> note_of_reason(const std::string& why) {
   return why.empty() ? std::vector<std::string>() : std::vector{why};
 }
 
-Table findings_table(const std::vector<NightFinding>& findings) {
+using CellNames = std::map<std::string, std::string>;
+
+// The names of all cells that the report mentions.
+CellNames names_of_cells(const harness::NightReport& report) {
+  std::vector<std::string> all;
+  for (const auto& cell : report.cells) all.push_back(cell.cell);
+  for (const auto& finding : report.findings) all.push_back(finding.finding.series.cell);
+  return short_labels(all);
+}
+
+Table findings_table(const std::vector<NightFinding>& findings, const CellNames& names) {
   Table table{.key = "findings",
               .columns = {{.title = "Cell", .key = "cell"},
                           {.title = "Metric", .key = "metric"},
@@ -70,7 +81,7 @@ Table findings_table(const std::vector<NightFinding>& findings) {
   for (const auto& finding : findings) {
     const auto& f = finding.finding;
     const std::string kind(spec::enum_name(f.kind));
-    table.rows.push_back({.cells = {{short_label(f.series.cell), f.series.cell},
+    table.rows.push_back({.cells = {{names.at(f.series.cell), f.series.cell},
                                     f.series.metric,
                                     {kind, kind, tone_of(verdict_of(finding))},
                                     {change_text(finding.finding), value_of(f.ratio)},
@@ -101,7 +112,7 @@ Cell seconds(const std::optional<double>& value) {
   return {value ? format_amount(*value, "s") : kNothing, value_of(value)};
 }
 
-Table cells_table(const std::vector<harness::NightCell>& cells) {
+Table cells_table(const std::vector<harness::NightCell>& cells, const CellNames& names) {
   Table table{.key = "cells",
               .columns = {{.title = "Cell", .key = "cell"},
                           {.title = "Last night",
@@ -117,7 +128,7 @@ Table cells_table(const std::vector<harness::NightCell>& cells) {
     std::optional<double> ratio;
     if (cell.last_s && cell.tonight_s) ratio = *cell.tonight_s / *cell.last_s;
     const std::string state(spec::enum_name(cell.state));
-    table.rows.push_back({.cells = {{short_label(cell.cell), cell.cell},
+    table.rows.push_back({.cells = {{names.at(cell.cell), cell.cell},
                                     seconds(cell.last_s),
                                     seconds(cell.tonight_s),
                                     {ratio ? format_percent_change(*ratio) : kNothing, value_of(ratio)},
@@ -264,9 +275,10 @@ Document night_document(const harness::NightReport& report, const std::string& d
   if (!report.live_alerts.empty()) add_alerts(out, report.live_alerts, kLevel);
   for (const auto& engine : report.not_run) out.add(Paragraph{.text = engine + ".", .tone = Tone::doubtful});
   for (const auto& note : report.notes) out.add(Note{note + "."});
+  const auto names = names_of_cells(report);
   if (!report.cells.empty()) {
     out.add(Heading{.level = kLevel, .text = "Cells"});
-    out.add(cells_table(report.cells));
+    out.add(cells_table(report.cells, names));
   }
   const bool shifted = std::any_of(report.findings.begin(), report.findings.end(), [](const NightFinding& finding) {
     return finding.finding.kind != harness::FindingKind::noisier;
@@ -275,7 +287,7 @@ Document night_document(const harness::NightReport& report, const std::string& d
   for (const auto& [metric, series] : report.shifted) out.add(series_chart(series, metric));
   if (!report.findings.empty()) {
     out.add(Heading{.level = kLevel, .text = "Findings", .folded = true});
-    out.add(findings_table(report.findings));
+    out.add(findings_table(report.findings, names));
   }
   return out;
 }

@@ -15,13 +15,14 @@ namespace perfbench::reports {
 struct Overview {
   std::string name;  // of the database
   std::vector<harness::Alert> live_alerts;
-  std::vector<harness::NightAnswer> nights;     // the newest of each matrix
-  std::vector<harness::SeriesHistory> history;  // of the newest nights; the control's is not shown
+  std::vector<harness::NightAnswer> nights;     // the newest ones of each matrix, newest first
+  std::vector<harness::SeriesHistory> history;  // of these nights; the control's is not shown
   std::vector<harness::RunningSweep> running;
 };
 
-// A title, the state of the alerts as the headline, a card for each night, and tables of running sweeps and of the
-// series that changed most. Lists of sweeps and runs are left to the caller.
+// A title, the state of the alerts as the headline, cards for the newest night of each matrix and machine, the worst
+// first, and tables of running sweeps and of the series that changed most. Lists of sweeps and runs are left to the
+// caller.
 Document overview_document(const Overview& overview);
 
 }  // namespace perfbench::reports

@@ -277,20 +277,24 @@ const ReportRow* largest_row(const std::vector<ReportRow>& rows, const Value& va
   return out;
 }
 
-// Each device of a row has this price. Returns whether any row has a rate, and so a cost.
-bool set_costs(std::vector<Report>& reports, double device_hour_price) {
+// Each device of a row has this price.
+void set_costs(std::vector<Report>& reports, double device_hour_price) {
   constexpr double kSecondsOfAnHour = 3600;
   constexpr double kTokens = 1e6;
-  bool has_any = false;
   for (auto& report : reports) {
     for (auto& row : report.rows) {
       const auto rate = tokens_per_s_per_device(row);
-      if (!rate) continue;
-      row.cost_per_million_tokens = device_hour_price / kSecondsOfAnHour / *rate * kTokens;
-      has_any = true;
+      if (rate) row.cost_per_million_tokens = device_hour_price / kSecondsOfAnHour / *rate * kTokens;
     }
   }
-  return has_any;
+}
+
+// A price without a column of costs would be ignored.
+RowChoice with_cost_column(RowChoice choice) {
+  const std::string cost = kCostColumn.key;
+  const bool is_named = std::find(choice.columns.begin(), choice.columns.end(), cost) != choice.columns.end();
+  if (choice.device_hour_price > 0 && !choice.columns.empty() && !is_named) choice.columns.push_back(cost);
+  return choice;
 }
 
 Cards cards_of(const Report& report) {
@@ -330,11 +334,12 @@ std::string report_json(const Report& report, const Table& rows) {
 
 }  // namespace
 
-Document report_document(std::vector<Report> reports, TableStyle style, const RowChoice& choice) {
+Document report_document(std::vector<Report> reports, TableStyle style, const RowChoice& asked) {
   Document out;
+  const auto choice = with_cost_column(asked);
   const bool has_columns = !choice.columns.empty();
   const bool has_choice = has_columns || !choice.sort.empty() || choice.best > 0;
-  const bool has_costs = choice.device_hour_price > 0 && set_costs(reports, choice.device_hour_price);
+  if (choice.device_hour_price > 0) set_costs(reports, choice.device_hour_price);
   if (!choice.heat_map.empty()) check_heat_map_axes(merged(reports).rows, choice.heat_map);
   auto wholes = has_choice ? whole_tables(reports) : std::vector<Table>();
   Table named{.key = "rows", .columns = {}, .rows = {}};
@@ -342,7 +347,8 @@ Document report_document(std::vector<Report> reports, TableStyle style, const Ro
     auto& report = reports[i];
     out.add(Heading{.level = 2, .text = report.title});
     if (i == 0) add_report_origin(out, report);
-    out.add(cards_of(report));  // of all its rows
+    out.add(cards_of(report));                            // of all its rows
+    auto maps = heat_maps(report.rows, choice.heat_map);  // likewise
     if (has_choice) keep_chosen(report, wholes[i], choice);
     if (has_columns) {
       auto table = with_columns(wholes[i], choice, Audience::people);
@@ -355,16 +361,19 @@ Document report_document(std::vector<Report> reports, TableStyle style, const Ro
       out.add(people_table(report.rows, style));
     }
     for (auto& chart : memory_charts(report.rows)) out.add(std::move(chart));
-    for (auto& chart : heat_maps(report.rows, choice.heat_map)) out.add(std::move(chart));
+    for (auto& chart : maps.charts) out.add(std::move(chart));
+    if (!choice.heat_map.empty() && maps.charts.empty()) out.add(Note{"No heat map: " + maps.why_not + "."});
     for (auto& chart : scaling_charts(report.rows)) out.add(std::move(chart));
     out.add(Note{"MFU by the definition " + std::string(spec::enum_name(report.definition)) + "." +
                  (report.baseline.empty() ? "" : " Baseline: " + report.baseline + ".")});
     if (!report.left_out.empty()) out.add(Note{report.left_out + "."});
   }
-  if (choice.device_hour_price > 0 && !has_costs) {
+  auto all = merged(reports);
+  const bool has_cost =
+      std::any_of(all.rows.begin(), all.rows.end(), [](const auto& row) { return row.cost_per_million_tokens; });
+  if (choice.device_hour_price > 0 && !has_cost) {
     out.add(Note{"No row has a rate of tokens, so --price gives no cost."});
   }
-  auto all = merged(reports);
   out.add(has_columns ? named : programs_table(all.rows, style));
   out.json = [all = std::move(all), named, has_columns] {
     return report_json(all, has_columns ? named : programs_table(all.rows, TableStyle::table));

@@ -14,7 +14,7 @@ struct RowChoice {
   std::string sort = {};                   // a column, best value first; ":asc" or ":desc" at its end decides otherwise
   std::size_t best = 0;                    // number of rows after sorting; 0: all
   double device_hour_price = 0;            // for the cost of tokens; 0: unknown
-  std::vector<std::string> heat_map = {};  // the two axes of the heat map; empty: those with the most values
+  std::vector<std::string> heat_map = {};  // the two axes of the heat map; empty: those with the most pairs of values
 };
 
 // A column by its key, or by its key without a unit at its end: "step_time" for "step_time_s". Throws InputError with

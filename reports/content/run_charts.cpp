@@ -11,6 +11,7 @@
 #include <string>
 #include <utility>
 
+#include "harness/evidence/step_statistics.h"
 #include "harness/stats/statistics.h"
 #include "harness/stats/steady.h"
 #include "reports/render/chart/axis.h"
@@ -38,16 +39,17 @@ std::vector<double> seconds_of(const std::vector<StepRecord>& steps) {
   return out;
 }
 
-// Lines across the steady steps at the median, and at the times that one step in ten and one in a hundred exceeds. The
-// latter two need that many steps.
+// Lines across the steady steps at the median, and at the times that one step in ten and one in a hundred exceeds. Five
+// steps must lie above such a time.
 void add_percentiles(Chart& out, const std::vector<StepRecord>& steady) {
   struct Percentile {
     const char* name;
     double share;
     std::size_t fewest;
   };
-  constexpr std::array kPercentiles{Percentile{"p50", 0.5, 2}, Percentile{"p90", 0.9, 10},
-                                    Percentile{"p99", 0.99, 100}};
+  constexpr std::array kPercentiles{Percentile{"p50", 0.5, 2},
+                                    Percentile{"p90", 0.9, harness::kFewestStepsOfAPercentile},
+                                    Percentile{"p99", 0.99, 10 * harness::kFewestStepsOfAPercentile}};
   for (const auto& [name, share, fewest] : kPercentiles) {
     if (steady.size() < fewest) continue;
     const double time = harness::quantile(seconds_of(steady), share);
@@ -63,7 +65,7 @@ Chart times_chart(const std::vector<StepRecord>& steps, std::size_t warm_up, con
             .title = "Time of each step, of rank 0",
             .x = {.title = "step"},
             .y = {.title = "", .from_zero = true},
-            .series = {{.name = "step", .points = {}}}};
+            .series = {{.name = "time", .points = {}}}};
   for (const auto& step : steps) {
     out.series[0].points.push_back(
         {.x = static_cast<double>(step.step), .y = static_cast<double>(step.wall_ns) * kSecond});
@@ -132,46 +134,71 @@ constexpr std::array kPhases{Phase{"data", &StepRecord::data_ns},
                              Phase{"checkpoint", &StepRecord::checkpoint_ns},
                              Phase{"other", &StepRecord::other_ns}};
 
-// The steady steps of each of the first ranks.
-std::vector<std::vector<StepRecord>> steady_by_rank(const std::vector<StepRecord>& all,
-                                                    const std::vector<StepRecord>& steady) {
-  constexpr std::size_t kMostRanks = 8;
-  std::set<std::int64_t> numbers;
-  for (const auto& step : steady) numbers.insert(step.step);
-  std::map<std::int64_t, std::vector<StepRecord>> by_rank;
-  for (const auto& step : all) {
-    if (step.traced == 0 && numbers.contains(step.step)) by_rank[step.rank].push_back(step);
-  }
-  std::vector<std::vector<StepRecord>> out;
-  for (auto& [rank, steps] : by_rank) {
-    if (out.size() < kMostRanks) out.push_back(std::move(steps));
-  }
-  return out;
-}
+using Steps = std::vector<const StepRecord*>;
 
-double median_s(const std::vector<StepRecord>& steps, std::int64_t StepRecord::*time) {
+double median_s(const Steps& steps, std::int64_t StepRecord::*time) {
   std::vector<double> times;
-  for (const auto& step : steps) times.push_back(static_cast<double>(step.*time) * kSecond);
+  for (const auto* step : steps) times.push_back(static_cast<double>(step->*time) * kSecond);
   return harness::median(std::move(times));
 }
 
-// A bar for each rank, whose parts are the phases; those that take rank 0 the longest come first.
-Chart phases_chart(const std::vector<std::vector<StepRecord>>& ranks) {
+// The time of a rank's step in which it does not wait for other ranks.
+double busy_s(const Steps& steps) {
+  return median_s(steps, &StepRecord::wall_ns) - median_s(steps, &StepRecord::exposed_comm_ns) -
+         median_s(steps, &StepRecord::bubble_ns);
+}
+
+// The steady steps of each rank, by rank.
+std::vector<Steps> steady_by_rank(const std::vector<StepRecord>& all, const std::vector<StepRecord>& steady) {
+  std::set<std::int64_t> numbers;
+  for (const auto& step : steady) numbers.insert(step.step);
+  std::map<std::int64_t, Steps> by_rank;
+  for (const auto& step : all) {
+    if (step.traced == 0 && numbers.contains(step.step)) by_rank[step.rank].push_back(&step);
+  }
+  std::vector<Steps> out;
+  for (auto& [rank, steps] : by_rank) out.push_back(std::move(steps));
+  return out;
+}
+
+// At most eight ranks: those that wait least for others, because the others wait for them.
+std::vector<Steps> busiest(const std::vector<Steps>& ranks) {
+  constexpr std::size_t kMostRanks = 8;
+  std::vector<std::pair<double, std::size_t>> by_time;
+  for (std::size_t i = 0; i < ranks.size(); ++i) by_time.emplace_back(-busy_s(ranks[i]), i);
+  std::ranges::sort(by_time);
+  if (by_time.size() > kMostRanks) by_time.resize(kMostRanks);
+  std::ranges::sort(by_time, {}, &std::pair<double, std::size_t>::second);
+  std::vector<Steps> out;
+  for (const auto& [time, i] : by_time) out.push_back(ranks[i]);
+  return out;
+}
+
+// A bar for each rank, whose parts are the phases; those that take the first rank the longest come first.
+Chart phases_chart(const std::vector<Steps>& all_ranks) {
+  const auto ranks = busiest(all_ranks);
   Chart out{.key = "phases",
             .title = "Phases of a steady step, medians",
             .x = {.title = "rank"},
             .y = {.title = "time", .from_zero = true},
             .series = {},
             .sideways = true};
-  for (const auto& steps : ranks) out.x.categories.push_back(fmt::format("rank {}", steps.front().rank));
+  if (ranks.size() < all_ranks.size()) {
+    out.title += fmt::format("; the {} of {} ranks that wait least for others", ranks.size(), all_ranks.size());
+  }
+  std::vector<double> wholes;
+  for (const auto& steps : ranks) {
+    out.x.categories.push_back(fmt::format("rank {}", steps.front()->rank));
+    wholes.push_back(median_s(steps, &StepRecord::wall_ns));
+  }
   for (const auto& phase : kPhases) {
     ChartSeries series{.name = phase.name, .marks = Marks::stacked, .points = {}};
     for (std::size_t i = 0; i < ranks.size(); ++i) {
       const double time = median_s(ranks[i], phase.time);
-      const double whole = median_s(ranks[i], &StepRecord::wall_ns);
-      const auto share = fmt::format("{}, {}", format_amount(time, "s"), format_percent(time / whole));
-      series.points.push_back({.x = static_cast<double>(i), .y = time, .label = share});
-      if (ranks.size() == 1) series.name += " " + share;
+      const auto share = wholes[i] > 0 ? ", " + format_percent(time / wholes[i]) : "";
+      const auto text = format_amount(time, "s") + share;
+      series.points.push_back({.x = static_cast<double>(i), .y = time, .label = text});
+      if (ranks.size() == 1) series.name += " " + text;
     }
     const bool takes_time = std::ranges::any_of(series.points, [](const ChartPoint& point) { return point.y > 0; });
     if (takes_time) out.series.push_back(std::move(series));

@@ -12,6 +12,7 @@
 #include <tuple>
 #include <utility>
 
+#include "harness/trace/activities.h"
 #include "harness/trace/trace_summary.h"
 #include "reports/render/chart/axis.h"
 #include "reports/render/format/escape.h"
@@ -265,6 +266,31 @@ std::string span_name(const spec::TraceEvent& event) {
   return event.axis.empty() ? name : name + " " + event.axis;
 }
 
+// The parts of the step to which executed work belongs, by rank, start and end.
+using Parts = std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t>, harness::TracePart>;
+Parts parts_of(const std::vector<RankTrace>& traces) {
+  Parts out;
+  for (const auto& trace : traces) {
+    for (const auto& activity : harness::activities(trace)) {
+      out[{trace.rank, activity.start_ns, activity.end_ns}] = activity.part;
+    }
+  }
+  return out;
+}
+
+bool is_structure(spec::TraceKind kind) {
+  using spec::TraceKind;
+  return kind == TraceKind::step || kind == TraceKind::phase || kind == TraceKind::range || kind == TraceKind::submit ||
+         kind == TraceKind::host_call || kind == TraceKind::marker;
+}
+
+// Work has the name of its part, so that equal colours are equal families of operations.
+std::string kind_of(const spec::TraceEvent& event, const Parts& parts) {
+  const auto found = parts.find({event.rank, event.start_ns, event.end_ns});
+  if (is_structure(event.kind) || found == parts.end()) return std::string(spec::enum_name(event.kind));
+  return std::string(spec::enum_name(found->second));
+}
+
 // The first traced step of every rank; if there are very many spans, the longest ones.
 Timeline first_step(const std::vector<RankTrace>& traces) {
   std::int64_t step = std::numeric_limits<std::int64_t>::max();
@@ -285,16 +311,21 @@ Timeline first_step(const std::vector<RankTrace>& traces) {
   std::stable_sort(events.begin(), events.end(), [](const auto* a, const auto* b) {
     return std::pair(a->start_ns, -a->end_ns) < std::pair(b->start_ns, -b->end_ns);
   });
+  const auto parts = parts_of(traces);
   std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t>, TimelineLane> lanes;
   for (const auto* event : events) {
     auto& lane = lanes[{event->rank, event->device, event->lane}];
     lane.name = lane_name(*event);
     lane.spans.push_back({.name = span_name(*event),
-                          .kind = std::string(spec::enum_name(event->kind)),
+                          .kind = kind_of(*event, parts),
                           .start_ns = event->start_ns,
                           .end_ns = event->end_ns});
   }
   Timeline out{.key = "timeline", .title = fmt::format("Step {}", step), .lanes = {}};
+  for (const auto& [part, name] : spec::EnumNames<harness::TracePart>::kNames) {
+    const bool is_idle = part == harness::TracePart::idle_dependency || part == harness::TracePart::idle_host;
+    if (!is_idle) out.coloured.emplace_back(name);
+  }
   for (auto& [place, lane] : lanes) out.lanes.push_back(std::move(lane));
   return out;
 }

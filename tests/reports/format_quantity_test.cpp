@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "reports/render/format/number.h"
 
 namespace perfbench::reports {
@@ -16,6 +18,8 @@ TEST(Quantity, BytesHaveThreeDigitsAndBinaryUnits) {
 
 TEST(Quantity, ADurationIsInTheUnitsThatFit) {
   EXPECT_EQ(format_duration(-3), "0 s");
+  EXPECT_EQ(format_duration(std::nan("")), "0 s");
+  EXPECT_EQ(format_duration(1e300), "277777777777 h 46 min");
   EXPECT_EQ(format_duration(0.4), "0 s");
   EXPECT_EQ(format_duration(59.6), "1 min 00 s");
   EXPECT_EQ(format_duration(185), "3 min 05 s");

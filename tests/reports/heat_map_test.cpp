@@ -37,7 +37,7 @@ std::vector<std::string> texts(const Chart& chart) {
 }
 
 TEST(HeatMaps, CombineTheTwoAxesWithTheMostPairsAndShowTheBestOfTheOthers) {
-  const auto maps = heat_maps(grid(), {});
+  const auto maps = heat_maps(grid(), {}).charts;
   ASSERT_EQ(maps.size(), 1U);
   EXPECT_EQ(maps[0].title, "MFU by remat and attention; the best of the other axes");
   EXPECT_THAT(maps[0].x.categories, ElementsAre("none", "full"));
@@ -49,7 +49,7 @@ TEST(HeatMaps, CombineTheTwoAxesWithTheMostPairsAndShowTheBestOfTheOthers) {
 }
 
 TEST(HeatMaps, UseTheAxesThatTheUserNames) {
-  const auto maps = heat_maps(grid(), {"batch", "remat"});
+  const auto maps = heat_maps(grid(), {"batch", "remat"}).charts;
   ASSERT_EQ(maps.size(), 1U);
   EXPECT_THAT(maps[0].x.categories, ElementsAre("1", "2"));
   EXPECT_THAT(texts(maps[0]), ElementsAre("40.0 %", "30.0 %", "15.0 %"));
@@ -66,15 +66,15 @@ TEST(HeatMaps, UseTheAxesThatTheUserNames) {
   }
 }
 
-// The best of two engines, machines or models would be the answer to a question that nobody asks.
-TEST(HeatMaps, KeepSubjectsProcessorsAndModelsApart) {
-  for (const auto fact : {&ReportRow::subject, &ReportRow::processor, &ReportRow::model}) {
+// The best of two workloads, engines, machines or models would be the answer to a question that nobody asks.
+TEST(HeatMaps, KeepMatricesSubjectsProcessorsAndModelsApart) {
+  for (const auto fact : {&ReportRow::matrix, &ReportRow::subject, &ReportRow::processor, &ReportRow::model}) {
     auto rows = grid();
     for (auto row : grid()) {
       row.*fact = "other";
       rows.push_back(row);
     }
-    const auto maps = heat_maps(rows, {});
+    const auto maps = heat_maps(rows, {}).charts;
     ASSERT_EQ(maps.size(), 2U);
     EXPECT_EQ(maps[0].key, "heat_map_1");
     EXPECT_THAT(maps[1].title, HasSubstr("other"));
@@ -86,26 +86,62 @@ TEST(HeatMaps, KeepSubjectsProcessorsAndModelsApart) {
     row.cell = "model=n " + row.cell;
     rows.push_back(row);
   }
-  EXPECT_EQ(heat_maps(rows, {"model", "remat"}).size(), 1U);
+  EXPECT_EQ(heat_maps(rows, {"model", "remat"}).charts.size(), 1U);
 }
 
 TEST(HeatMaps, UseANumberThatAllRowsHave) {
   auto rows = grid();
   rows[1].mfu_fraction = {};
-  const auto maps = heat_maps(rows, {});
+  const auto maps = heat_maps(rows, {}).charts;
   ASSERT_EQ(maps.size(), 1U);
   EXPECT_THAT(maps[0].title, HasSubstr("Step time by"));
   EXPECT_EQ(texts(maps[0]).front(), "0.6000 s");
   EXPECT_EQ(maps[0].series[0].points[0].depth, 1) << "the shortest time is the best";
 }
 
+TEST(HeatMaps, HaveNumbersInOrderWhateverTheOrderOfTheRows) {
+  std::vector<ReportRow> rows;
+  for (const auto* batch : {"16", "2", "128"}) {
+    for (const auto* remat : {"none", "full"}) {
+      rows.push_back(measured(std::string("batch=") + batch + " remat=" + remat, 0.2));
+    }
+  }
+  const auto maps = heat_maps(rows, {}).charts;
+  ASSERT_EQ(maps.size(), 1U);
+  EXPECT_THAT(maps[0].x.categories, ElementsAre("2", "16", "128"));
+  EXPECT_THAT(maps[0].y.categories, ElementsAre("none", "full")) << "as the rows have them";
+  EXPECT_EQ(maps[0].series[0].points[0].depth, 1) << "equal values";
+}
+
+TEST(HeatMaps, AreAtMostEightAndSayHowManyMoreThereAre) {
+  std::vector<ReportRow> rows;
+  for (int i = 0; i < 11; ++i) {
+    for (auto row : grid()) {
+      row.subject = "engine " + std::to_string(i);
+      rows.push_back(row);
+    }
+  }
+  const auto maps = heat_maps(rows, {}).charts;
+  ASSERT_EQ(maps.size(), 8U);
+  EXPECT_THAT(maps.back().title, HasSubstr("; 3 more maps are not drawn"));
+}
+
+TEST(HeatMaps, SayWhyThereIsNoneForNamedAxes) {
+  const std::vector<ReportRow> apart{measured("a=1 c=1", 0.2), measured("b=1 c=2", 0.3)};
+  EXPECT_EQ(heat_maps(apart, {"a", "b"}).why_not, "no measured row has both a and b");
+  auto program = grid();
+  program[0].mfu_fraction = {};
+  program[0].step_time_s = {};
+  EXPECT_EQ(heat_maps(program, {"remat", "batch"}).why_not, "the rows have no number in common");
+}
+
 TEST(HeatMaps, NeedAGrid) {
   const auto rows = grid();
-  EXPECT_THAT(heat_maps({rows[0], rows[1]}, {}), IsEmpty()) << "one axis has one value";
-  EXPECT_THAT(heat_maps({}, {}), IsEmpty());
+  EXPECT_THAT(heat_maps({rows[0], rows[1]}, {}).charts, IsEmpty()) << "one axis has one value";
+  EXPECT_THAT(heat_maps({}, {}).charts, IsEmpty());
   auto unmeasured = grid();
   for (auto& row : unmeasured) row.runs = 0;
-  EXPECT_THAT(heat_maps(unmeasured, {}), IsEmpty());
+  EXPECT_THAT(heat_maps(unmeasured, {}).charts, IsEmpty());
 }
 
 }  // namespace

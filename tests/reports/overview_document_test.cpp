@@ -17,9 +17,15 @@ using testing::Not;
 
 harness::SeriesHistory nights_of_cell(const std::string& cell, const std::vector<double>& values) {
   harness::SeriesHistory out{.matrix = "nightly", .cell = cell, .run_id = "r", .metric = "step_time_s"};
-  int night = 0;
+  const int newest = 9;
+  int night = newest - static_cast<int>(values.size());
   for (const double value : values) {
-    out.nights.push_back({.night = harness::example_night(++night), .machine = "m", .value = value, .runs = 1});
+    ++night;
+    out.nights.push_back({.night = harness::example_night(night),
+                          .started_s = 86400 * night,
+                          .machine = "m",
+                          .value = value,
+                          .runs = 1});
   }
   return out;
 }
@@ -55,19 +61,45 @@ TEST(OverviewDocument, ListsTheSeriesThatChangedMostFirst) {
   ASSERT_NE(table, nullptr);
   std::vector<std::string> rows;
   for (const auto& row : table->rows)
-    rows.push_back(row.cells[0].text + " " + row.cells[4].text + " " + row.cells[5].text);
-  EXPECT_THAT(rows,
-              ElementsAre("b -50.0 % \u2588\u2588\u2588\u2581", "a +1.0 % \u2583\u2583\u2583\u2586", "new - \u2585"));
+    rows.push_back(row.cells[0].text + " " + row.cells[5].text + " " + row.cells[6].text);
+  EXPECT_THAT(rows, ElementsAre("model=b -50.0 % \u2588\u2588\u2588\u2581", "model=a +1.0 % \u2583\u2583\u2583\u2586",
+                                "model=new - \u2585"));
 }
 
-// A change of machine is no change of speed.
+// A change of machine is no change of speed, and a night on one machine says nothing about another.
 TEST(OverviewDocument, ComparesNightsOfOneMachine) {
-  Overview overview{.name = "perf.db", .history = {nights_of_cell("model=a", {1, 1, 2, 2.2})}};
-  for (std::size_t i = 2; i < 4; ++i) overview.history[0].nights[i].machine = "other";
+  Overview overview{.name = "perf.db", .history = {nights_of_cell("model=a", {1, 2, 1.2, 2.2})}};
+  auto& nights = overview.history[0].nights;
+  for (const std::size_t i : {1U, 3U}) nights[i].machine = "other";
+  overview.nights = {{"nightly", nights[3].night.sweep_id, "2026-01-09T03:00:00Z", harness::Verdict::same},
+                     {"nightly", nights[2].night.sweep_id, "2026-01-08T03:00:00Z", harness::Verdict::regressed},
+                     {"nightly", nights[0].night.sweep_id, "2026-01-06T03:00:00Z", harness::Verdict::inconclusive}};
   const auto document = overview_document(overview);
   const auto* table = table_with_key(document, "series");
   ASSERT_NE(table, nullptr);
-  EXPECT_EQ(table->rows[0].cells[4].text, "+10.0 %");
+  ASSERT_EQ(table->rows.size(), 2U);
+  EXPECT_EQ(table->rows[0].cells[5].text, "+20.0 %");
+  EXPECT_EQ(table->rows[1].cells[5].text, "+10.0 %");
+  const auto* cards = std::get_if<Cards>(&document.blocks.at(2));
+  ASSERT_NE(cards, nullptr);
+  ASSERT_EQ(cards->cards.size(), 2U) << "the newest of each machine";
+  EXPECT_EQ(cards->cards[0].value, "REGRESSED") << "the worst first";
+  EXPECT_EQ(cards->cards[0].detail, "2026-01-08, machine m");
+  EXPECT_EQ(cards->cards[1].detail, "2026-01-09, machine other");
+}
+
+TEST(OverviewDocument, LeavesOutCellsThatAreNotMeasuredAnyMore) {
+  Overview overview{.name = "perf.db"};
+  overview.history = {nights_of_cell("model=a", {1, 1, 1}), nights_of_cell("model=retired", {1, 2, 9})};
+  overview.history[1].nights.pop_back();
+  overview.history.push_back(nights_of_cell("model=old", {1, 5}));
+  overview.history[2].matrix = "of last year";
+  for (auto& night : overview.history[2].nights) night.started_s -= 86400 * 31;
+  const auto document = overview_document(overview);
+  const auto* table = table_with_key(document, "series");
+  ASSERT_NE(table, nullptr);
+  ASSERT_EQ(table->rows.size(), 1U);
+  EXPECT_EQ(table->rows[0].cells[0].text, "model=a");
 }
 
 TEST(OverviewDocument, SaysHowManySeriesAreLeftOut) {
@@ -79,15 +111,14 @@ TEST(OverviewDocument, SaysHowManySeriesAreLeftOut) {
 TEST(OverviewDocument, ShowsTheProgressOfRunningSweeps) {
   Overview overview{.name = "perf.db"};
   EXPECT_EQ(table_with_key(overview_document(overview), "running"), nullptr);
-  overview.running = {
-      {.sweep_id = "s1", .matrix = "llama", .attempts = 12, .finished = 5, .cell = "model=a", .left_s = 185},
-      {.sweep_id = "s2", .matrix = "llama", .attempts = 12, .finished = 0, .cell = "model=a"}};
+  overview.running = {{.sweep_id = "s1", .expected_end_utc = "2026-01-01T00:03:00Z", .attempts = 12, .finished = 5},
+                      {.sweep_id = "s2", .attempts = 12, .finished = 0}};
   const auto document = overview_document(overview);
   const auto* table = table_with_key(document, "running");
   ASSERT_NE(table, nullptr);
-  EXPECT_EQ(table->rows[0].cells[2].text, "5 of 12");
-  EXPECT_EQ(table->rows[0].cells[3].text, "3 min 05 s");
-  EXPECT_EQ(table->rows[1].cells[3].text, "-") << "nothing has finished";
+  EXPECT_EQ(table->rows[0].cells[3].text, "5 of 12");
+  EXPECT_EQ(table->rows[0].cells[6].text, "2026-01-01T00:03:00Z");
+  EXPECT_EQ(table->rows[1].cells[6].text, "-") << "nothing has finished";
   EXPECT_THAT(render_text(document, {}), Not(HasSubstr("series")));
 }
 

@@ -56,14 +56,27 @@ TEST(RunCharts, EachRankHasABarOfItsPhases) {
   ASSERT_EQ(phases.series[1].points.size(), 2U);
   EXPECT_DOUBLE_EQ(phases.series[1].points[1].y, 3) << "a quarter of 12 ms";
   EXPECT_EQ(phases.series[1].points[1].label, "3 ms, 25.0 %");
-  EXPECT_EQ(chart_of(steps_of(20, 4), "phases").x.categories.size(), 8U) << "as many as anyone can compare";
 }
 
-TEST(RunCharts, APercentileNeedsAsManyStepsAsItTellsApart) {
-  EXPECT_THAT(names(chart_of(steps_of(1, 9), "step_times")), ElementsAre("step", "p50 10 ms"));
-  EXPECT_THAT(names(chart_of(steps_of(1, 30), "step_times")), ElementsAre("step", "p50 10 ms", "p90 10 ms"));
-  auto steps = steps_of(1, 300);
-  for (std::size_t i = 150; i < 180; ++i) steps[i] = step_of(0, static_cast<std::int64_t>(i), 40 * kMillisecond);
+// The rank for which all others wait must be among those that are drawn.
+TEST(RunCharts, OfManyRanksThoseThatWaitLeastAreDrawn) {
+  auto steps = steps_of(20, 4);
+  for (auto& step : steps) {
+    step.wall_ns = 50 * kMillisecond;
+    step.exposed_comm_ns = step.rank == 13 ? 0 : 20 * kMillisecond;
+  }
+  const auto phases = chart_of(steps, "phases");
+  EXPECT_EQ(phases.x.categories.size(), 8U);
+  EXPECT_THAT(phases.x.categories, testing::Contains("rank 13"));
+  EXPECT_THAT(phases.title, testing::HasSubstr("the 8 of 20 ranks that wait least"));
+}
+
+// Five of 50 steps lie above p90, and five of 500 above p99.
+TEST(RunCharts, APercentileNeedsFiveStepsAboveIt) {
+  EXPECT_THAT(names(chart_of(steps_of(1, 40), "step_times")), ElementsAre("time", "p50 10 ms"));
+  EXPECT_THAT(names(chart_of(steps_of(1, 60), "step_times")), ElementsAre("time", "p50 10 ms", "p90 10 ms"));
+  auto steps = steps_of(1, 800);
+  for (std::size_t i = 300; i < 330; ++i) steps[i] = step_of(0, static_cast<std::int64_t>(i), 40 * kMillisecond);
   const auto times = chart_of(steps, "step_times");
   ASSERT_EQ(times.series.size(), 4U);
   EXPECT_EQ(times.series[3].name, "p99 40 ms");

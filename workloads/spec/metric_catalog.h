@@ -51,7 +51,8 @@ inline constexpr std::array kMetricCatalog{
     MetricSpec{"sequences_per_s", "1/s", Direction::higher_is_better,
                "trained sequences per second over all devices, at step_time_mean_s"},
     MetricSpec{"energy_per_token_j", "J", Direction::lower_is_better,
-               "energy of all GPUs for a trained token: their mean power during steady steps, at step_time_mean_s"},
+               "energy that all GPUs use for a trained token: the sum of their mean power in steady steps, at "
+               "step_time_mean_s"},
     MetricSpec{"mfu_fraction", "fraction", Direction::higher_is_better,
                "model FLOP/s (definition causal) at step_time_mean_s over the peak of the devices"},
     MetricSpec{

@@ -76,13 +76,14 @@ void add_report(CLI::App& app, CommandContext& context) {
   add_number(*command, "--best", rows.best, Bounds<std::size_t>{1, 1'000'000}, "only the first rows after sorting")
       ->needs(sort);
   add_number(*command, "--price", rows.device_hour_price, Bounds<double>{1e-9, 1e9},
-             "price of an hour of one device, in any currency: adds the cost of a million tokens");
+             "price of an hour of one device, in any currency: adds the cost of a million tokens")
+      ->excludes(command->get_option("--style"));
   command
-      ->add_option(
-          "--heat-map", rows.heat_map,
-          "the two axes of the heat map, with a comma; default: the two axes that have the most pairs of values")
+      ->add_option("--heat-map", rows.heat_map,
+                   "for html and svg: the two axes of the heat map, with a comma; default: those that have the most "
+                   "pairs of values")
       ->delimiter(',')
-      ->type_name("AXIS,AXIS");
+      ->type_name("KEY");
   add_enum_option(*command, "--definition", options->query.definition, "definition of the FLOPs for MFU");
   command
       ->add_option("--baseline", options->query.baseline,

@@ -42,13 +42,16 @@ std::optional<Judgement> find_judgement(const Connection& db, const std::string&
   return out;
 }
 
-std::vector<NightAnswer> newest_night_answers(const Connection& db) {
+std::vector<NightAnswer> newest_night_answers(const Connection& db, const std::string& now_utc) {
+  constexpr std::int64_t kMost = 20;  // of a matrix
   // The last answer that is about all cells is that of the night.
   Statement rows(db,
                  "SELECT matrix, judgement_id, made_utc, (SELECT text FROM judgement_lines l WHERE l.judgement_key = "
                  "n.judgement_key AND part = 'answer' AND cell = '' AND metric = '' ORDER BY position DESC LIMIT 1) "
                  "FROM (SELECT *, row_number() OVER (PARTITION BY matrix ORDER BY made_utc DESC, judgement_key DESC) "
-                 "AS age FROM judgements WHERE kind = 'night') n WHERE age = 1 ORDER BY made_utc DESC, matrix");
+                 "AS age FROM judgements WHERE kind = 'night' AND made_utc <= ?1) n WHERE age <= ?2 ORDER BY made_utc "
+                 "DESC, matrix");
+  rows.with(now_utc, kMost);
   std::vector<NightAnswer> out;
   while (rows.step()) {
     try {

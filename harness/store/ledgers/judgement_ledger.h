@@ -17,8 +17,9 @@ void add_judgement(Connection& db, const Judgement& judgement);
 
 std::optional<Judgement> find_judgement(const Connection& db, const std::string& judgement_id);
 
-// The verdict of the newest night of each matrix, newest night first. Rows with an unknown verdict are left out.
-std::vector<NightAnswer> newest_night_answers(const Connection& db);
+// The verdicts of the newest nights of each matrix that were judged before `now_utc`, newest night first. Rows with an
+// unknown verdict are left out.
+std::vector<NightAnswer> newest_night_answers(const Connection& db, const std::string& now_utc);
 
 // Ids, oldest first.
 std::vector<std::string> judgement_ids(const Connection& db);

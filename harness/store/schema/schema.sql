@@ -22,17 +22,17 @@ CREATE TABLE sweep_selections (
   selection TEXT NOT NULL CHECK (selection <> '')  -- the words of --only
 ) STRICT;
 
--- The progress of running sweeps, for people who look at a database meanwhile. A row is deleted at the end of its sweep;
--- that of a sweep which is killed stays for a week.
+-- The progress of running sweeps, for people who look at a database meanwhile. A row is deleted at the end of its sweep.
+-- The row of a killed sweep is not read after a week, and deleted by the next sweep.
 CREATE TABLE running_sweeps (
-  sweep_id  TEXT PRIMARY KEY,
-  matrix    TEXT NOT NULL,
-  begun_utc TEXT NOT NULL,
-  sign_utc  TEXT NOT NULL,     -- the start of its newest attempt
-  attempts  INTEGER NOT NULL,  -- in all
-  finished  INTEGER NOT NULL,
-  cell      TEXT NOT NULL,     -- label of the running one
-  left_s    REAL NOT NULL      -- estimated; negative: unknown
+  sweep_id         TEXT PRIMARY KEY,
+  matrix           TEXT NOT NULL,
+  begun_utc        TEXT NOT NULL,
+  sign_utc         TEXT NOT NULL,     -- the start of its newest attempt
+  expected_end_utc TEXT NOT NULL,     -- an estimate; '': unknown
+  attempts         INTEGER NOT NULL,  -- in all; without those of before it was resumed, as the next
+  finished         INTEGER NOT NULL,
+  cell             TEXT NOT NULL      -- label of the running one
 ) STRICT, WITHOUT ROWID;
 
 -- The request of a sweep by hand. The row is there from the beginning of the sweep, before its first attempt, so

@@ -256,8 +256,10 @@ class Drawing {
     const auto ends = [this](double y) { return std::pair(at(x_.low, y), at(x_.high, y)); };
     const auto columns = static_cast<int>(chart_.y.categories.size());
     const double width = (frame_.right - frame_.left) / std::max(columns, 1) - kLetter;
-    const auto letters = columns > 0 ? static_cast<std::size_t>(width / kLetter) : kNameLetters;
-    for (const double tick : axis_ticks(chart_.y, y_, std::max(columns, chart_.sideways ? kTicks : kTicks - 2))) {
+    const auto letters = columns > 0 ? static_cast<std::size_t>(std::max(width / kLetter, 3.0)) : kNameLetters;
+    const int most = static_cast<int>((frame_.right - frame_.left) / (4 * kLetter));
+    const int wanted = columns > 0 ? std::min(columns, most) : chart_.sideways ? kTicks : kTicks - 2;
+    for (const double tick : axis_ticks(chart_.y, y_, wanted)) {
       const auto [from, to] = ends(tick);
       if (columns == 0) stroke(from, to, "grid");
       const auto content = tick_text(chart_.y, tick, letters);

@@ -33,6 +33,7 @@ struct Timeline {
   std::string key;
   std::string title;
   std::vector<TimelineLane> lanes;
+  std::vector<std::string> coloured = {};  // kinds with a colour, in the order of the colours; others are grey
 };
 
 // The output of a command as blocks. A command fills a document once; for each format there is one function that

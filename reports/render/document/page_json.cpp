@@ -123,9 +123,14 @@ class TimelineJson {
   Json of(const Timeline& timeline) {
     Json lanes = Json::array();
     for (const auto& lane : timeline.lanes) lanes.push_back(lane_json(lane));
-    return {
-        {"kind", "timeline"},    {"key", timeline.key},       {"title", shown(timeline.title)}, {"names", names_.texts},
-        {"kinds", kinds_.texts}, {"lanes", std::move(lanes)}, {"length_us", microseconds(end_)}};
+    return {{"kind", "timeline"},
+            {"key", timeline.key},
+            {"title", shown(timeline.title)},
+            {"names", names_.texts},
+            {"kinds", kinds_.texts},
+            {"lanes", std::move(lanes)},
+            {"length_us", microseconds(end_)},
+            {"coloured", timeline.coloured}};
   }
 
  private:

@@ -129,7 +129,8 @@ std::string format_amount(double value, std::string_view unit) {
 std::string format_duration(double seconds) {
   constexpr std::int64_t kMinute = 60;
   constexpr std::int64_t kHour = 60 * kMinute;
-  const auto whole = static_cast<std::int64_t>(std::llround(std::max(0.0, seconds)));
+  constexpr double kLongest = 1e15;  // fits an integer
+  const auto whole = static_cast<std::int64_t>(std::llround(seconds > 0 ? std::min(seconds, kLongest) : 0));
   if (whole < kMinute) return fmt::format("{} s", whole);
   if (whole < kHour) return fmt::format("{} min {:02} s", whole / kMinute, whole % kMinute);
   return fmt::format("{} h {:02} min", whole / kHour, whole % kHour / kMinute);

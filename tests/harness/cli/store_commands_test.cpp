@@ -78,6 +78,31 @@ TEST_F(StoreCommands, ReportShowsTheBestRowsAndTheNamedColumns) {
               HasSubstr("[report] --sort 'celll': the report has no such column (did you mean 'cell'?)"));
 }
 
+TEST_F(StoreCommands, ReportHasTheCostOfTokensAndTheHeatMapThatIsAskedFor) {
+  int number = 0;
+  for (const auto* cell : {"a=1 b=x", "a=2 b=x", "a=1 b=y", "a=2 b=y"}) {
+    ExampleRun example{.attempt = example_attempt(cell, 1)};
+    example.run.seed = ++number;
+    write_run_directory(scratch_ / "runs" / std::to_string(number), example);
+  }
+  ingest();
+  const auto report = [&](const std::vector<std::string>& options) {
+    std::vector<std::string> words{"report", "--db", "q.db", "--sweep", "all"};
+    words.insert(words.end(), options.begin(), options.end());
+    return run(words);
+  };
+  EXPECT_THAT(report({}).output, Not(HasSubstr("Cost")));
+  EXPECT_THAT(report({"--price", "3.6"}).output, HasSubstr("Cost/1M tokens"));
+  EXPECT_THAT(report({"--price", "3.6", "--columns", "cell"}).output, HasSubstr("Cost"));
+  EXPECT_EQ(report({"--price", "0"}).exit_code, 3);
+  EXPECT_EQ(report({"--price", "3.6", "--style", "pax"}).exit_code, 3) << "the columns of Pax have no cost";
+  EXPECT_THAT(report({"--format", "svg"}).output, HasSubstr("by a and b"));
+  EXPECT_THAT(report({"--format", "svg", "--heat-map", "b,a"}).output, HasSubstr("by b and a"));
+  const auto unknown = report({"--heat-map", "a,c"});
+  EXPECT_EQ(unknown.exit_code, 3);
+  EXPECT_THAT(unknown.error_output, HasSubstr("its axes are: a, b"));
+}
+
 TEST_F(StoreCommands, HelpNeedsNoDataFolder) {
   const std::string perfbench = std::string(PERFBENCH_BINARY_DIR) + "/bin/perfbench";
   const auto without_data = [&](std::vector<std::string> arguments) {

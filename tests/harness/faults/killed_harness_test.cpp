@@ -8,6 +8,7 @@
 #include <random>
 
 #include "harness/store/queries/running_sweeps.h"
+#include "harness/system/utc.h"
 #include "tests/harness/faults/fault_fixture.h"
 
 namespace perfbench::harness {
@@ -76,10 +77,10 @@ TEST_F(Faults, KillsOfTheHarnessLoseNoFinishedCellAndRepeatNone) {
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) ++killed;
   }
   EXPECT_EQ(killed, kKills) << "the sweep was over before the last kill: the matrix is too small";
-  EXPECT_EQ(running_sweeps(open_database(scratch_ / "f.db")).size(), 1U) << "one sweep, which was killed";
+  EXPECT_EQ(running_sweeps(open_database(scratch_ / "f.db"), utc_now()).size(), 1U) << "one sweep, which was killed";
   const auto end = sweep({"--resume"});
   EXPECT_EQ(end.exit_code, 0) << end.error_output;
-  EXPECT_TRUE(running_sweeps(open_database(scratch_ / "f.db")).empty()) << "it has ended";
+  EXPECT_TRUE(running_sweeps(open_database(scratch_ / "f.db"), utc_now()).empty()) << "it has ended";
   std::map<std::string, int> finished;
   for (const auto& attempt : stored()) {
     ASSERT_EQ(attempt.state, AttemptState::ok) << attempt.reason;

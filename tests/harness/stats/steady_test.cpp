@@ -291,11 +291,11 @@ TEST(RunMetrics, TheEnergyOfATokenNeedsThePowerOfEveryGpu) {
   auto steps = steps_of(0, {500, 100, 100, 100});
   for (const auto& step : steps_of(1, {500, 100, 100, 100})) steps.push_back(step);
   for (auto& step : steps) step.tokens = 1000;
-  std::vector<spec::GpuSample> gpus{{.rank = 0, .step = 0, .power_w = 50},  // of the warm-up
-                                    {.rank = 0, .step = 1, .power_w = 600},
-                                    {.rank = 0, .step = 3, .power_w = 700},
-                                    {.rank = 1, .step = 2, .power_w = 350},
-                                    {.rank = 1, .step = 2, .power_w = -1}};  // not reported
+  std::vector<spec::GpuSample> gpus{
+      {.rank = 0, .step = 0, .power_w = 50},  // of the warm-up
+      {.rank = 0, .step = 1, .power_w = 600}, {.rank = 0, .step = 3, .power_w = 700},
+      {.rank = 1, .step = 2, .power_w = 350}, {.rank = 1, .step = 2, .power_w = -1},  // not reported
+      {.rank = 7, .step = 2, .power_w = 500}};                                        // of no rank of the run
   EXPECT_DOUBLE_EQ(value_of(run_metrics(spec::RunSpec(), steps, std::nullopt, gpus), "energy_per_token_j"),
                    (650 + 350) * 0.1 / 1000);
   gpus.erase(gpus.begin() + 3);

@@ -12,9 +12,11 @@
 #include "harness/store/database.h"
 #include "harness/store/ledgers/alert_ledger.h"
 #include "harness/store/ledgers/baseline_ledger.h"
+#include "harness/store/ledgers/judgement_ledger.h"
 #include "harness/store/ledgers/tag_ledger.h"
 #include "harness/store/queries/query.h"
 #include "harness/store/queries/run_list.h"
+#include "harness/store/queries/running_sweeps.h"
 #include "harness/system/run_id.h"
 #include "tests/harness/example_alert.h"
 #include "tests/harness/example_run.h"
@@ -28,8 +30,9 @@ using testing::SizeIs;
 
 // Tables (and their aliases in queries) that stay small, with a row for each night, cell, machine, alert or user's
 // entry; and the index of attempts that are not ok.
-const std::set<std::string> kSmall = {"sweeps", "nights", "cells",  "c", "environments", "e",        "names",
-                                      "n",      "runs",   "alerts", "s", "baselines",    "CONSTANT", "tags"};
+const std::set<std::string> kSmall = {"sweeps",     "nights",        "cells",  "c", "environments", "e",        "names",
+                                      "n",          "runs",          "alerts", "s", "baselines",    "CONSTANT", "tags",
+                                      "judgements", "running_sweeps"};
 constexpr const char* kSmallIndex = "USING COVERING INDEX attempts_not_ok";
 
 int collect(unsigned, void* statements, void* statement, void*) {
@@ -83,6 +86,15 @@ class QueryPlan : public testing::Test {
   Connection db_ = open_database(scratch_ / "a.db");
   std::string run_ = run_id(example_spec());
 };
+
+TEST_F(QueryPlan, TheFirstPageReadsTheNewestRows) {
+  EXPECT_THAT(full_scans(db_,
+                         [&] {
+                           newest_night_answers(db_, "2026-02-01T00:00:00Z");
+                           running_sweeps(db_, "2026-02-01T00:00:00Z");
+                         }),
+              IsEmpty());
+}
 
 TEST_F(QueryPlan, SelectingAttemptsUsesAnIndex) {
   for (const auto& selection : {std::string("latest"), std::string("s1"), "run:" + run_, "attempt:" + run_ + "/2"}) {

@@ -31,6 +31,7 @@ class ChartView {
     this.name = `${key} ${number}`;
     this.scene = scene;
     this.plot = scene.plot;
+    this.isHeatMap = false;
     this.shown = [0, 1]; // the visible part of the x axis, as shares of it
     this.marks = scene.readings.map(([x, y, text]) => ({ x, y, text }));
     this.names = []; // texts beside points, which move with them
@@ -95,8 +96,9 @@ class ChartView {
     if (text !== undefined) shape.append(tag === "text" ? text : makeSvg("title", {}, text));
     if (tag === "circle" && isData) return this.addDot(attributes, text);
     if (isData && text !== undefined && tag === "rect" && kind !== "shade") {
-      this.marks.push({ x: Number(attributes.x) + Number(attributes.width) / 2,
-                        y: Number(attributes.y) + Number(attributes.height) / 2, text });
+      const [width, height] = [Number(attributes.width), Number(attributes.height)];
+      this.marks.push({ x: Number(attributes.x) + width / 2, y: Number(attributes.y) + height / 2, width, height, text });
+      this.isHeatMap ||= kind === "heat";
     }
     if (attributes.class === "tick name") {
       const beside = attributes["text-anchor"] === "start" ? BESIDE : -BESIDE;
@@ -133,7 +135,8 @@ class ChartView {
     const at = this.place(event);
     if (this.pressed !== undefined) return this.select(this.pressed.drawn, at.drawn);
     const { marks } = this;
-    const away = this.scene.sideways ? (mark) => Math.abs(mark.y - at.y) : (mark) => Math.abs(mark.x - at.x);
+    const away = this.isHeatMap ? (mark) => Math.max(Math.abs(mark.x - at.x) / mark.width, Math.abs(mark.y - at.y) / mark.height)
+      : this.scene.sideways ? (mark) => Math.abs(mark.y - at.y) : (mark) => Math.abs(mark.x - at.x);
     const nearest = marks.reduce((best, mark) => (best === null || away(mark) < away(best) ? mark : best), null);
     const isInside = at.drawn >= this.plot.left && at.drawn <= this.plot.right && at.y >= this.plot.top && at.y <= this.plot.bottom;
     if (nearest === null || !isInside) return ChartView.all.forEach((view) => view.point(null));
@@ -141,7 +144,7 @@ class ChartView {
       if (view === this || view.sharesAxisWith(this)) view.point(nearest.x, this.scene.sideways);
       else view.point(null);
     }
-    const here = marks.filter((mark) => this.scene.sideways ? Math.abs(mark.y - nearest.y) < 1 : Math.abs(mark.x - nearest.x) < 0.5);
+    const here = marks.filter((mark) => this.isHeatMap ? mark === nearest : this.scene.sideways ? Math.abs(mark.y - nearest.y) < 1 : Math.abs(mark.x - nearest.x) < 0.5);
     this.readout.replaceChildren(...here.slice(0, 8).map(({ text }) => make("div", {}, text)));
     this.readout.hidden = false;
   }

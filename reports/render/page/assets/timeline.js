@@ -1,9 +1,11 @@
-// A timeline: lanes of spans, zoomed with the wheel or + and -, moved by dragging or with the arrow keys. {title,
-// names, kinds, lanes: [{name, rows, spans: [[name, kind, row, start us, length us], ...]}], length_us}.
+// A timeline: lanes of spans, zoomed with the wheel or + and -, moved by dragging or with the arrow keys, and searched
+// by name. {title, names, kinds, lanes: [{name, rows, spans: [[name, kind, row, start us, length us], ...]}],
+// length_us, coloured}.
 
 const ROW = 18;
 const LANE_TITLE = 20;
-const COLOURS = 6;
+const PALE = 0.15; // the opacity of a span that a search does not find
+const AROUND = 8; // how much wider than a span that was searched for the view of it is
 
 class TimelineView {
   constructor(timeline) {
@@ -15,8 +17,14 @@ class TimelineView {
                                    "aria-label": timeline.title + ": + and - zoom, arrows move, 0 shows all" });
     this.canvas.style.height = `${this.height}px`;
     this.said = make("p", { class: "note", role: "status" }, "Point at a span; + and - or the wheel zoom, arrows move.");
+    this.colours = timeline.kinds.map((kind) => timeline.coloured.indexOf(kind) + 1); // of each kind; 0: grey
+    this.found = null; // the spans whose name contains the words, by start; null: no search
+    this.search = make("input", { type: "search", placeholder: "find a name; Enter shows the next",
+                                  "aria-label": "find a name in the timeline" });
+    this.search.addEventListener("input", () => this.find());
+    this.search.addEventListener("keydown", (event) => event.key === "Enter" && this.next());
     this.element = make("figure", { class: "timeline", "data-key": timeline.key },
-                        make("figcaption", {}, timeline.title), this.canvas, this.legend(), this.said);
+                        make("figcaption", {}, timeline.title), this.search, this.canvas, this.legend(), this.said);
     this.canvas.addEventListener("keydown", (event) => this.key(event));
     this.canvas.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
     this.canvas.addEventListener("pointermove", (event) => this.point(event));
@@ -26,9 +34,29 @@ class TimelineView {
   }
 
   legend() {
-    const kinds = this.timeline.kinds.map((kind, i) =>
-      make("li", {}, make("span", { class: `swatch series-${(i % COLOURS) + 1}`, "aria-hidden": "true" }), kind));
+    const kinds = this.timeline.kinds.map((kind, i) => {
+      const colour = this.colours[i];
+      return make("li", {}, make("span", { class: `swatch ${colour === 0 ? "grey" : `series-${colour}`}`,
+                                           "aria-hidden": "true" }), kind);
+    });
     return make("ul", { class: "kinds" }, ...kinds);
+  }
+  find() {
+    const words = this.search.value.trim().toLowerCase();
+    const names = new Set(this.timeline.names.flatMap((name, i) => (name.toLowerCase().includes(words) ? [i] : [])));
+    this.found = words === "" ? null : this.timeline.lanes.flatMap(({ spans }) => spans.filter(([name]) => names.has(name)));
+    this.found?.sort(([, , , a], [, , , b]) => a - b);
+    this.nextFound = 0;
+    const sum = this.found?.reduce((all, [, , , , length]) => all + length, 0) ?? 0;
+    this.said.textContent = words === "" ? "" : `${this.found.length} spans, ${sum.toFixed(1)} us in all`;
+    this.draw();
+  }
+  next() {
+    if (!this.found?.length) return;
+    const [, , , start, length] = this.found[this.nextFound];
+    this.nextFound = (this.nextFound + 1) % this.found.length;
+    const margin = (length * (AROUND - 1)) / 2;
+    this.show(start - margin, start + length + margin);
   }
 
   show(from, to) {
@@ -101,7 +129,8 @@ class TimelineView {
       return style.color;
     };
     const look = { ink: colour("ink"), faint: colour("faint"), line: colour("line"), paper: colour("paper"),
-                   series: [...Array(COLOURS).keys()].map((i) => colour(`series-${i + 1}`)) };
+                   series: [colour("line"), ...this.timeline.coloured.map((_, i) => colour(`series-${i + 1}`))] };
+    const found = this.found === null ? null : new Set(this.found);
     this.canvas.style.color = "";
     context.font = "11px system-ui, sans-serif";
     context.textBaseline = "middle";
@@ -112,23 +141,28 @@ class TimelineView {
       context.fillStyle = look.faint;
       context.fillText(lane.name, 2, top + LANE_TITLE / 2);
       top += LANE_TITLE;
-      for (const [name, kind, row, start, length] of lane.spans) {
+      for (const span of lane.spans) {
+        const [name, kind, row, start, length] = span;
         if (start + length < this.from || start > this.to) continue;
         const left = Math.max(x(start), -1);
         const wide = Math.max(Math.min(x(start + length), width + 1) - left, 0.5);
-        context.fillStyle = look.series[kind % COLOURS];
+        const number = this.colours[kind];
+        context.globalAlpha = found === null || found.has(span) ? 1 : PALE;
+        context.fillStyle = look.series[number];
         context.fillRect(left, top + row * ROW, wide, ROW - 2);
-        if (wide > 40) this.label(context, look, this.timeline.names[name], left, top + row * ROW, wide);
+        const ink = number === 0 ? look.ink : look.paper;
+        if (wide > 40) this.label(context, ink, this.timeline.names[name], left, top + row * ROW, wide);
+        context.globalAlpha = 1;
       }
       top += lane.rows * ROW;
     }
   }
-  label(context, look, text, left, top, wide) {
+  label(context, ink, text, left, top, wide) {
     context.save();
     context.beginPath();
     context.rect(left, top, wide - 2, ROW);
     context.clip();
-    context.fillStyle = look.paper;
+    context.fillStyle = ink;
     context.fillText(text, Math.max(left, 0) + 3, top + ROW / 2 - 1);
     context.restore();
   }

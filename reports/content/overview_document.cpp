@@ -169,22 +169,22 @@ void add_series(Document& out, const std::vector<harness::SeriesHistory>& histor
   if (recent.empty()) return;
   Table table{.key = "series",
               .columns = {{.title = "cell", .key = "cell"},
+                          {.title = "change", .key = "ratio", .align = Align::right},
+                          {.title = "step time", .key = "value", .align = Align::right},
+                          {.title = "nights", .key = "nights"},
                           {.title = "matrix", .key = "matrix"},
                           {.title = "machine", .key = "machine"},
-                          {.title = "newest night", .key = "started_utc"},
-                          {.title = "step time", .key = "value", .align = Align::right},
-                          {.title = "change", .key = "ratio", .align = Align::right},
-                          {.title = "nights", .key = "nights"}},
+                          {.title = "newest night", .key = "started_utc"}},
               .rows = {}};
   for (const auto& one : recent) {
     if (table.rows.size() == kMost) break;
     table.rows.push_back({.cells = {{harness::shown_label(one.series->cell), one.series->cell},
+                                    {one.ratio ? format_percent_change(*one.ratio) : kNothing, value_of(one.ratio)},
+                                    amount_cell(one.newest->value, one.series->metric),
+                                    {sparkline(one.values), static_cast<std::int64_t>(one.values.size())},
                                     one.series->matrix,
                                     id_cell(one.newest->machine),
-                                    one.newest->night.started_utc,
-                                    amount_cell(one.newest->value, one.series->metric),
-                                    {one.ratio ? format_percent_change(*one.ratio) : kNothing, value_of(one.ratio)},
-                                    {sparkline(one.values), static_cast<std::int64_t>(one.values.size())}}});
+                                    one.newest->night.started_utc}});
   }
   const auto left_out = recent.size() - table.rows.size();
   out.add(Heading{.level = kSectionLevel, .text = "Series that changed most"});

@@ -138,7 +138,8 @@ Timeline both_steps(const StepAlignment& alignment) {
   }
   Timeline out{.key = "both",
                .title = fmt::format("Step {} of A above step {} of B", alignment.a_step, alignment.b_step),
-               .lanes = {}};
+               .lanes = {},
+               .coloured = {"A alone", "longer in B", "shorter in B", "B alone"}};
   for (auto& [rank, both] : lanes) {
     for (auto* lane : {&both.first, &both.second}) {
       lane->name = fmt::format("rank {}, {}", rank, lane == &both.first ? "A" : "B");

@@ -285,7 +285,7 @@ bool is_structure(spec::TraceKind kind) {
 }
 
 // Work has the name of its part, so that equal colours are equal families of operations.
-std::string kind_of(const spec::TraceEvent& event, const Parts& parts) {
+std::string timeline_kind(const spec::TraceEvent& event, const Parts& parts) {
   const auto found = parts.find({event.rank, event.start_ns, event.end_ns});
   if (is_structure(event.kind) || found == parts.end()) return std::string(spec::enum_name(event.kind));
   return std::string(spec::enum_name(found->second));
@@ -317,7 +317,7 @@ Timeline first_step(const std::vector<RankTrace>& traces) {
     auto& lane = lanes[{event->rank, event->device, event->lane}];
     lane.name = lane_name(*event);
     lane.spans.push_back({.name = span_name(*event),
-                          .kind = kind_of(*event, parts),
+                          .kind = timeline_kind(*event, parts),
                           .start_ns = event->start_ns,
                           .end_ns = event->end_ns});
   }

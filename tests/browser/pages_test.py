@@ -134,7 +134,7 @@ class Pages(unittest.TestCase):
             window.at("pointermove", 1);
         """)
         readout = "figure[data-key=step_times] .readout"
-        self.assertRegex(page.texts(readout)[0], r"^step: 11, step time \(ms\): [0-9.]+$")
+        self.assertRegex(page.texts(readout)[0], r"^time, step: 11, step time \(ms\): [0-9.]+$")
         page.run("window.at('pointermove', 0.01)")
         self.assertRegex(page.texts(readout)[0], r"^step: 0, ")
         ticks = "figure[data-key=step_times] svg text.tick[visibility]"

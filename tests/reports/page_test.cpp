@@ -136,15 +136,17 @@ TEST(Page, ATimelineHasARowForEachConcurrentSpan) {
 
 TEST(Page, ATimelineListsEachNameOnceAndNestsSpansBelow) {
   Document document;
-  document.add(Timeline{
-      .key = "t",
-      .title = "Step 3",
-      .lanes = {
-          {.name = "thread",
-           .spans = {{"step", "phase", 1000, 9000}, {"product", "op", 1000, 3000}, {"product", "op", 3000, 5000}}},
-          {.name = "stream", .spans = {{"copy", "copy", 8000, 12'500}}}}});
+  document.add(Timeline{.key = "t",
+                        .title = "Step 3",
+                        .lanes = {{.name = "thread",
+                                   .spans = {{"step", "phase", 1000, 9000},
+                                             {"product", "op", 1000, 3000},
+                                             {"product", "op", 3000, 5000}}},
+                                  {.name = "stream", .spans = {{"copy", "copy", 8000, 12'500}}}},
+                        .coloured = {"op"}});
   const auto block = data_of(render_html(document))["blocks"][0];
   EXPECT_EQ(block["names"], Json({"step", "product", "copy"}));
+  EXPECT_EQ(block["coloured"], Json({"op"}));
   EXPECT_EQ(block["lanes"][0]["rows"], 2);
   EXPECT_EQ(block["lanes"][0]["spans"], Json({{0, 0, 0, 0.0, 8.0}, {1, 1, 1, 0.0, 2.0}, {1, 1, 1, 2.0, 2.0}}));
   EXPECT_EQ(block["lanes"][1]["spans"], Json({{2, 2, 0, 7.0, 4.5}}));

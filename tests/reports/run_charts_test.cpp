@@ -59,7 +59,7 @@ TEST(RunCharts, EachRankHasABarOfItsPhases) {
 }
 
 // The rank for which all others wait must be among those that are drawn.
-TEST(RunCharts, OfManyRanksThoseThatWaitLeastAreDrawn) {
+TEST(RunCharts, TheRanksThatWaitLeastAreDrawn) {
   auto steps = steps_of(20, 4);
   for (auto& step : steps) {
     step.wall_ns = 50 * kMillisecond;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "reports/render/document/render.h"
 #include "tests/harness/trace/made_up_trace.h"
@@ -35,6 +36,22 @@ TEST(TraceDocument, HasEveryFieldForProgramsAndPercentForPeople) {
   EXPECT_THAT(text, HasSubstr("Exposed comm"));
   EXPECT_THAT(text, HasSubstr("75.0 %"));
   EXPECT_THAT(text, Not(HasSubstr("no room")));
+}
+
+TEST(TraceDocument, WorkIsColouredByItsFamilyAndStructureIsGrey) {
+  const auto document = trace_document({product()});
+  const Timeline* timeline = nullptr;
+  for (const auto& block : document.blocks) {
+    if (const auto* found = std::get_if<Timeline>(&block)) timeline = found;
+  }
+  ASSERT_NE(timeline, nullptr);
+  std::set<std::string> kinds;
+  for (const auto& lane : timeline->lanes) {
+    for (const auto& span : lane.spans) kinds.insert(span.kind);
+  }
+  EXPECT_THAT(kinds, testing::ElementsAre("gemm", "step"));
+  EXPECT_THAT(timeline->coloured, testing::Contains("gemm"));
+  EXPECT_THAT(timeline->coloured, Not(testing::Contains("step")));
 }
 
 TEST(TraceDocument, CountsDroppedRecordsOfEachRankOnce) {

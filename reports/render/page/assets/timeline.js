@@ -19,8 +19,8 @@ class TimelineView {
     this.said = make("p", { class: "note", role: "status" }, "Point at a span; + and - or the wheel zoom, arrows move.");
     this.colours = timeline.kinds.map((kind) => timeline.coloured.indexOf(kind) + 1); // of each kind; 0: grey
     this.found = null; // the spans whose name contains the words, by start; null: no search
-    this.search = make("input", { type: "search", placeholder: "find a name; Enter shows the next",
-                                  "aria-label": "find a name in the timeline" });
+    this.search = make("input", { type: "search", placeholder: "find a name",
+                                  "aria-label": "find a name in the timeline; Enter shows the next span" });
     this.search.addEventListener("input", () => this.find());
     this.search.addEventListener("keydown", (event) => event.key === "Enter" && this.next());
     this.element = make("figure", { class: "timeline", "data-key": timeline.key },

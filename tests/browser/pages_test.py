@@ -136,7 +136,7 @@ class Pages(unittest.TestCase):
         readout = "figure[data-key=step_times] .readout"
         self.assertRegex(page.texts(readout)[0], r"^time, step: 11, step time \(ms\): [0-9.]+$")
         page.run("window.at('pointermove', 0.01)")
-        self.assertRegex(page.texts(readout)[0], r"^step: 0, ")
+        self.assertRegex(page.texts(readout)[0], r"^time, step: 0, ")
         ticks = "figure[data-key=step_times] svg text.tick[visibility]"
         visible = "return [...document.querySelectorAll(arguments[0])].filter((e) => e.getAttribute('visibility') !== 'hidden').length"
         self.assertGreater(page.run(visible, ticks), 3)
@@ -145,11 +145,11 @@ class Pages(unittest.TestCase):
         overflow = "return getComputedStyle(document.querySelector('figure[data-key=step_times] svg.data')).overflowX"
         self.assertEqual(page.run(overflow), "hidden", "what is outside of the axes is cut off")
         page.run("window.at('pointermove', 0.01)")
-        self.assertRegex(page.texts(readout)[0], r"^step: 6, ", "half of the steps are left")
+        self.assertRegex(page.texts(readout)[0], r"^time, step: 6, ", "half of the steps are left")
         page.driver.find_element(By.CSS_SELECTOR, "figure[data-key=step_times] figcaption button").click()
         self.assertGreater(page.run(visible, ticks), 3)
         page.run("window.at('pointermove', 0.01)")
-        self.assertRegex(page.texts(readout)[0], r"^step: 0, ")
+        self.assertRegex(page.texts(readout)[0], r"^time, step: 0, ")
         self.assertEqual(page.misdeeds(), [])
 
     def test_details_are_folded_and_open_with_a_click(self):

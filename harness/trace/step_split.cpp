@@ -38,10 +38,6 @@ std::vector<Change> changes_of(const std::vector<Activity>& activities) {
   return changes;
 }
 
-bool is_idle(TracePart part) {
-  return part == TracePart::idle_dependency || part == TracePart::idle_host;
-}
-
 // The activities that run at the current moment of the sweep, and the shares of the step so far.
 class Running {
  public:

@@ -29,6 +29,10 @@ enum class TracePart {
 };
 inline constexpr std::size_t kTraceParts = 10;
 
+constexpr bool is_idle(TracePart part) {
+  return part == TracePart::idle_dependency || part == TracePart::idle_host;
+}
+
 TracePart part_of(spec::TraceOp op);
 
 // The part of an engine's span; nullopt for a name that the engine does not use.

@@ -1,6 +1,7 @@
 #include "reports/content/cells.h"
 
 #include <algorithm>
+#include <charconv>
 #include <optional>
 #include <set>
 #include <sstream>
@@ -86,6 +87,14 @@ std::map<std::string, std::string> short_labels(const std::vector<std::string>& 
     for (const auto& label : same) out[label] = same.size() == 1 ? text : harness::shown_label(label);
   }
   return out;
+}
+
+std::optional<double> number_in(std::string_view text) {
+  double number = 0;
+  const auto* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc() || stop != end) return std::nullopt;
+  return number;
 }
 
 void show_seconds_in_units(Table& table) {

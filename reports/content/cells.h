@@ -46,6 +46,9 @@ std::string short_label(const std::string& label, std::string_view left_out = {}
 // The short labels of the cells of a table, by their labels. Cells whose short labels are equal keep the whole ones.
 std::map<std::string, std::string> short_labels(const std::vector<std::string>& labels);
 
+// The number that the whole text is; nullopt for another text.
+std::optional<double> number_in(std::string_view text);
+
 // Shows each column of seconds, whose title ends in "(s)", in the unit in which the smallest of them is read best.
 // Programs get seconds all the same.
 void show_seconds_in_units(Table& table);

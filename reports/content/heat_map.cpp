@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <map>
 #include <optional>
 #include <set>
@@ -143,13 +142,8 @@ std::vector<std::string> axis_values(const std::vector<const HeatCell*>& cells, 
     const auto& value = cell->values.at(axis);
     if (std::ranges::find(out, value) == out.end()) out.push_back(value);
   }
-  const auto number = [](const std::string& text) {
-    double value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
-  };
-  if (std::ranges::all_of(out, [&](const std::string& text) { return number(text).has_value(); })) {
-    std::ranges::stable_sort(out, {}, [&](const std::string& text) { return *number(text); });
+  if (std::ranges::all_of(out, [](const std::string& text) { return number_in(text).has_value(); })) {
+    std::ranges::stable_sort(out, {}, [](const std::string& text) { return *number_in(text); });
   }
   return out;
 }

@@ -14,7 +14,7 @@ void check_heat_map_axes(const std::vector<ReportRow>& rows, const std::vector<s
 
 struct HeatMaps {
   std::vector<Chart> charts;
-  std::string why_not;  // why there is none for named axes
+  std::string why_not;  // if named axes have no map, the reason
 };
 
 // A map for each matrix, subject, processor and model, at most eight. A map with the model as an axis has all models.

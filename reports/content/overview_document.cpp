@@ -14,6 +14,7 @@
 
 #include "harness/matrix/matrix.h"
 #include "harness/stats/statistics.h"
+#include "harness/stats/verdict.h"
 #include "harness/system/utc.h"
 #include "reports/content/alert_document.h"
 #include "reports/content/cells.h"
@@ -44,21 +45,6 @@ std::map<std::string, std::string> machines_by_night(const std::vector<harness::
   return out;
 }
 
-int badness(harness::Verdict verdict) {
-  switch (verdict) {
-    case harness::Verdict::regressed:
-      return 3;
-    case harness::Verdict::inconclusive:
-    case harness::Verdict::not_comparable:
-      return 2;
-    case harness::Verdict::improved:
-      return 1;
-    case harness::Verdict::same:
-      break;
-  }
-  return 0;
-}
-
 // A night of one machine does not answer for another machine.
 void add_nights(Document& out, const Overview& overview) {
   constexpr std::size_t kMost = 8;
@@ -71,7 +57,10 @@ void add_nights(Document& out, const Overview& overview) {
     const auto machine = found == machines.end() ? "" : found->second;
     if (machines_of_matrix[night.matrix].insert(machine).second) newest.emplace_back(night, machine);
   }
-  std::ranges::stable_sort(newest, std::greater<>(), [](const auto& one) { return badness(one.first.verdict); });
+  std::ranges::stable_sort(newest, [](const auto& a, const auto& b) {
+    const auto [one, other] = std::pair(a.first.verdict, b.first.verdict);
+    return one != other && harness::overall({one, other}) == one;
+  });
   Cards cards;
   for (const auto& [night, machine] : newest) {
     if (cards.cards.size() == kMost) break;

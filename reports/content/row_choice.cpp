@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <numeric>
 #include <optional>
 
 #include "harness/system/input_error.h"
+#include "reports/content/cells.h"
 #include "reports/render/format/number.h"
 #include "workloads/spec/metric_catalog.h"
 #include "workloads/spec/suggest.h"
@@ -61,10 +61,7 @@ struct Place {
 
 Place place_of(const Cell& cell, const std::string& key) {
   Place out{.number = sortable_number(cell.value), .text = cell.text.empty() ? value_text(key, cell.value) : cell.text};
-  double number = 0;
-  const auto* const end = out.text.data() + out.text.size();
-  const auto [stop, error] = std::from_chars(out.text.data(), end, number);
-  if (!out.number && error == std::errc{} && stop == end) out.number = number;
+  if (!out.number) out.number = number_in(out.text);
   return out;
 }
 

@@ -323,8 +323,7 @@ Timeline first_step(const std::vector<RankTrace>& traces) {
   }
   Timeline out{.key = "timeline", .title = fmt::format("Step {}", step), .lanes = {}};
   for (const auto& [part, name] : spec::EnumNames<harness::TracePart>::kNames) {
-    const bool is_idle = part == harness::TracePart::idle_dependency || part == harness::TracePart::idle_host;
-    if (!is_idle) out.coloured.emplace_back(name);
+    if (!harness::is_idle(part)) out.coloured.emplace_back(name);
   }
   for (auto& [place, lane] : lanes) out.lanes.push_back(std::move(lane));
   return out;

@@ -30,6 +30,9 @@ struct DryLimits {
   std::int64_t output_bytes = std::int64_t{256} << 20;
 };
 
+// For a single run while a reader waits for a page.
+inline constexpr DryLimits kLimitsOfAPage{.time = std::chrono::seconds(5), .output_bytes = std::int64_t{64} << 20};
+
 // Asks for the `most_groups` largest groups of tensors of each run or, if it is nullopt, for every tensor and all
 // groups. Calls `take` once for each run, in the order of the index within a process, and never concurrently. If a
 // process reaches a limit without a single report, the function stops and answers all remaining runs with that failure.

@@ -1,5 +1,7 @@
 #include "reports/views/run_views.h"
 
+#include "harness/app/runs/traced_roofline.h"
+#include "reports/content/roofline.h"
 #include "reports/content/run_document.h"
 #include "reports/content/trace_difference_document.h"
 #include "reports/content/trace_document.h"
@@ -32,8 +34,11 @@ Document difference_view(const harness::Connection& db, harness::NamedRun left, 
   return difference_document(harness::hold_side_by_side(std::move(first), side(right)));
 }
 
-Document trace_view(const std::vector<harness::RankTrace>& traces) {
-  return trace_document(traces);
+Document trace_view(const std::filesystem::path& folder, const harness::Installation& installation) {
+  const auto traces = harness::traces_of(folder);
+  auto out = trace_document(traces);
+  if (const auto roofline = harness::roofline_of(folder, traces, installation)) add_roofline(out, *roofline);
+  return out;
 }
 
 Document trace_difference_view(const std::vector<harness::RankTrace>& before,

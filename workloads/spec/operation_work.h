@@ -45,5 +45,7 @@ struct DryOperations {
 };
 
 std::string to_json_line(const DryOperations& report);
+// Throws SpecError for a line of another form.
+DryOperations parse_dry_operations(std::string_view line);
 
 }  // namespace perfbench::spec

@@ -156,11 +156,10 @@ std::optional<AgainstBaseline> against_baseline(const Connection& db, const RunV
 }
 
 CountedMemory memory_of(const spec::RunSpec& run, const EngineProgram& engine) {
-  constexpr DryLimits kLimits{.time = std::chrono::seconds(5), .output_bytes = std::int64_t{64} << 20};
   CountedMemory out;
   const auto take = [&out](DryAnswer answer) { out = {std::move(answer.counts), std::move(answer.failure)}; };
   try {
-    ask_dry_engine(engine, {&run}, std::nullopt, take, -1, kLimits);
+    ask_dry_engine(engine, {&run}, std::nullopt, take, -1, kLimitsOfAPage);
   } catch (const std::runtime_error& e) {  // it cannot be started, or there is no room for its answer
     out.failure = e.what();
   }

@@ -51,20 +51,19 @@ fs::path traced_folder(const std::string& named, const RunPlaces& places) {
   return fs::exists(fs::path(named) / trace_file(0), none) ? fs::path(named) : find_run_folder(places, named, "trace");
 }
 
-reports::Document difference(const TraceOptions& options, const std::vector<RankTrace>& traces) {
-  return reports::trace_difference_view(traces_of(traced_folder(options.against, options.places)), traces);
+reports::Document difference(const TraceOptions& options, const fs::path& folder) {
+  return reports::trace_difference_view(traces_of(traced_folder(options.against, options.places)), traces_of(folder));
 }
 
-ExitCode trace(const TraceOptions& options) {
+ExitCode trace(const TraceOptions& options, const CommandContext& context) {
   const auto format = document_format(options.format);
   if (!format && !options.against.empty()) {
     throw InputError(fmt::format("[trace] --against has the formats text, markdown, csv, json, html and svg, not {}",
                                  spec::enum_name(options.format)));
   }
   const auto folder = traced_folder(options.run, options.places);
-  const auto traces = traces_of(folder);
   const auto document = [&] {
-    auto out = options.against.empty() ? reports::trace_view(traces) : difference(options, traces);
+    auto out = options.against.empty() ? reports::trace_view(folder, {context.engine}) : difference(options, folder);
     out.page_title = options.against.empty() ? "Traced steps of " + options.run
                                              : "B, " + options.run + ", compared with A, " + options.against;
     return out;
@@ -76,6 +75,7 @@ ExitCode trace(const TraceOptions& options) {
     return ExitCode::fine;
   }
   if (!options.layout.html.empty()) write_page(document(), options.layout);
+  const auto traces = traces_of(folder);
   if (options.format == TraceFormat::sqlite) {
     const auto file = output.empty() ? folder / kTraceDatabaseFile : output;
     write_nsight_sqlite(file, traces);
@@ -128,7 +128,7 @@ void add_trace(CLI::App& app, CommandContext& context) {
       "begun),\n"
       "idle host.\n"
       "Exit codes: 0 success; 3 there is no trace, or it is damaged; 4 the file cannot be written.");
-  command->callback([options, &context] { context.exit_code = trace(*options); });
+  command->callback([options, &context] { context.exit_code = trace(*options, context); });
 }
 
 }  // namespace perfbench::harness

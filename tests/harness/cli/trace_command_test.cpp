@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "harness/execute/process.h"
@@ -105,6 +106,16 @@ TEST_F(TraceCommand, ATraceOfARealRunIsValidForPerfettoAndEqualsItself) {
   ASSERT_GT(json["operations"].size(), 100U);
   for (const auto& operation : json["operations"]) EXPECT_EQ(operation["a"], operation["b"]);
   EXPECT_NE(same.output.find("layers.1 recompute"), std::string::npos) << "parts of the model";
+  // Each counted call has its span in each of the two steps.
+  const auto spans = nlohmann::json::parse(read_text(scratch_ / "t.json"))["traceEvents"];
+  const auto products =
+      std::count_if(spans.begin(), spans.end(), [](const auto& span) { return span.value("name", "") == "matmul"; });
+  const auto rates = nlohmann::json::parse(trace({"latest", "--db", "real.db", "--format", "json"}).output)["roofline"];
+  ASSERT_FALSE(rates.empty());
+  EXPECT_EQ(rates[0]["operation"], "matmul");
+  EXPECT_EQ(2 * rates[0]["calls"].get<std::int64_t>(), products);
+  EXPECT_GT(rates[0]["flops_per_s"], 0);
+  EXPECT_GT(rates[0]["roof_fraction"], 0);
   const auto page = trace({"latest", "--db", "real.db", "--format", "svg"});
   EXPECT_THAT(page.output, HasSubstr("Parts of a traced step"));
 }

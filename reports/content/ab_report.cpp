@@ -117,12 +117,6 @@ std::string side_text(const StoredSide& side) {
   return side.asked;
 }
 
-std::string interval(const Decision& decision) {
-  if (!decision.ratio_95) return kNothing;
-  return fmt::format("{} to {}", format_percent_change(decision.ratio_95->low),
-                     format_percent_change(decision.ratio_95->high));
-}
-
 Cell verdict_cell(Verdict verdict) {
   const std::string name(spec::enum_name(verdict));
   return {name, name, tone_of(verdict)};
@@ -164,11 +158,10 @@ Row row(const CellVerdict& cell, const MetricVerdict& metric) {
   const auto& decision = metric.decided.decision;
   const auto& name = metric.rule.metric;
   const auto& ratio_95 = decision.ratio_95;
+  const auto texts = change_texts(decision);
   return {.cells = {cell.label, name, verdict_cell(decision.verdict), amount_cell(metric.a_median, name),
                     amount_cell(b_by_estimate(metric), name), Cell("", value_of(metric.a_median)),
-                    Cell("", value_of(metric.b_median)),
-                    Cell(decision.ratio ? format_percent_change(*decision.ratio) : kNothing, value_of(decision.ratio)),
-                    interval(decision),
+                    Cell("", value_of(metric.b_median)), Cell(texts.change, value_of(decision.ratio)), texts.interval,
                     Cell(decision.detectable_fraction ? format_percent(*decision.detectable_fraction) : kNothing,
                          value_of(decision.detectable_fraction)),
                     pairs_cell(metric.pairs), Cell("", ratio_95 ? Value(ratio_95->low) : Value()),

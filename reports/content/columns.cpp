@@ -4,6 +4,7 @@
 
 #include "harness/evidence/attempt.h"
 #include "reports/content/cells.h"
+#include "reports/content/headline.h"
 #include "reports/render/format/number.h"
 
 namespace perfbench::reports {
@@ -58,7 +59,9 @@ Cell difference(const ReportRow& row) {
   const auto tone = verdict ? tone_of(*verdict) : Tone::plain;
   if (!found.ratio) return {found.verdict, Value(), tone};
   const bool compared = verdict != harness::Verdict::not_comparable;
-  return {compared ? format_percent_change(*found.ratio) + " " + found.verdict : found.verdict, *found.ratio - 1, tone};
+  return {compared ? change_texts(found.ratio, found.ratio_low, found.ratio_high).change + " " + found.verdict
+                   : found.verdict,
+          *found.ratio - 1, tone};
 }
 
 constexpr auto kModel =

@@ -18,11 +18,6 @@ namespace {
 using harness::CellComparison;
 using Json = nlohmann::ordered_json;
 
-std::string interval_of(const harness::Decision& decision) {
-  if (!decision.ratio_95) return kNothing;
-  return format_percent_change(decision.ratio_95->low) + " to " + format_percent_change(decision.ratio_95->high);
-}
-
 std::int64_t run_count(std::size_t runs) {
   return static_cast<std::int64_t>(runs);
 }
@@ -93,17 +88,17 @@ Row comparison_row(const CellComparison& comparison, const std::string& subject)
   const auto& decision = comparison.decision;
   const std::string verdict(spec::enum_name(decision.verdict));
   const auto& ratio_95 = decision.ratio_95;
-  return {
-      .cells = {Cell(verdict, verdict, tone_of(decision.verdict)), comparison.label, comparison.metric,
-                amount_cell(comparison.current, comparison.metric), amount_cell(comparison.baseline, comparison.metric),
-                Cell(decision.ratio ? format_percent_change(*decision.ratio) : kNothing, value_of(decision.ratio)),
-                interval_of(decision), fmt::format("{} vs {}", decision.current_runs, decision.baseline_runs),
-                Cell("", ratio_95 ? Value(ratio_95->low) : Value()),
-                Cell("", ratio_95 ? Value(ratio_95->high) : Value()), Cell("", run_count(decision.current_runs)),
-                Cell("", run_count(decision.baseline_runs)), std::string(spec::enum_name(decision.reason)),
-                decision.detail, comparison.run_id, comparison.machine, Cell("", comparison.notes), subject,
-                comparison.subject.engine_sha256},
-      .notes = notes_of(comparison)};
+  const auto texts = change_texts(decision);
+  return {.cells = {Cell(verdict, verdict, tone_of(decision.verdict)), comparison.label, comparison.metric,
+                    amount_cell(comparison.current, comparison.metric),
+                    amount_cell(comparison.baseline, comparison.metric), Cell(texts.change, value_of(decision.ratio)),
+                    texts.interval, fmt::format("{} vs {}", decision.current_runs, decision.baseline_runs),
+                    Cell("", ratio_95 ? Value(ratio_95->low) : Value()),
+                    Cell("", ratio_95 ? Value(ratio_95->high) : Value()), Cell("", run_count(decision.current_runs)),
+                    Cell("", run_count(decision.baseline_runs)), std::string(spec::enum_name(decision.reason)),
+                    decision.detail, comparison.run_id, comparison.machine, Cell("", comparison.notes), subject,
+                    comparison.subject.engine_sha256},
+          .notes = notes_of(comparison)};
 }
 
 Json entry(const CellComparison& comparison, const std::string& subject) {

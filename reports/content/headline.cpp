@@ -48,12 +48,29 @@ std::string largest_change_text(const std::vector<Judged>& judged, Verdict verdi
 
 }  // namespace
 
+ChangeTexts change_texts(const std::optional<double>& ratio, const std::optional<double>& low,
+                         const std::optional<double>& high) {
+  ChangeTexts out;
+  const bool has_interval = low && high;
+  const int decimals = has_interval ? decimals_of_change(*low, *high) : 1;
+  if (ratio) out.change = format_percent_change(*ratio, decimals);
+  if (has_interval) {
+    out.interval = format_percent_change(*low, decimals) + " to " + format_percent_change(*high, decimals);
+  }
+  return out;
+}
+
+ChangeTexts change_texts(const harness::Decision& decision) {
+  const auto& interval = decision.ratio_95;
+  if (!interval) return change_texts(decision.ratio, {}, {});
+  return change_texts(decision.ratio, interval->low, interval->high);
+}
+
 std::string change_text(const std::optional<double>& ratio, const std::optional<double>& low,
                         const std::optional<double>& high) {
   if (!ratio) return {};
-  auto text = format_percent_change(*ratio);
-  if (low && high) text += fmt::format(" (95 %: {} to {})", format_percent_change(*low), format_percent_change(*high));
-  return text;
+  const auto texts = change_texts(ratio, low, high);
+  return texts.interval == kNothing ? texts.change : fmt::format("{} (95 %: {})", texts.change, texts.interval);
 }
 
 Judged judged(const std::string& cell, const std::string& metric, const harness::Decision& decision) {
@@ -79,13 +96,11 @@ std::optional<Card> largest_change_card(const std::vector<Judged>& judged) {
   for (const auto verdict : {Verdict::regressed, Verdict::improved}) {
     const auto* largest = largest_change(judged, verdict);
     if (largest == nullptr) continue;
+    const auto texts = change_texts(largest->ratio, largest->ratio_low, largest->ratio_high);
     auto detail = fmt::format("{} of {}", largest->metric, harness::shown_label(largest->cell));
-    if (largest->ratio_low && largest->ratio_high) {
-      detail = fmt::format("{} to {}, {}", format_percent_change(*largest->ratio_low),
-                           format_percent_change(*largest->ratio_high), detail);
-    }
+    if (texts.interval != kNothing) detail = texts.interval + ", " + detail;
     return Card{.title = verdict == Verdict::regressed ? "worst change" : "best change",
-                .value = format_percent_change(*largest->ratio),
+                .value = texts.change,
                 .detail = std::move(detail),
                 .tone = tone_of(verdict)};
   }
@@ -172,12 +187,12 @@ Chart decisions_chart(const std::vector<Judged>& judged, const std::string& titl
       const double factor = 1 + *row->margin_fraction;
       margins.points.push_back({.x = x, .y = 0, .low = percent(1 / factor), .high = percent(factor)});
     }
-    ChartPoint point{.x = x, .y = percent(*row->ratio), .text = change_text(row->ratio, {}, {})};
+    const auto texts = change_texts(row->ratio, row->ratio_low, row->ratio_high);
+    ChartPoint point{.x = x, .y = percent(*row->ratio), .text = texts.change};
     if (row->ratio_low && row->ratio_high) {
       point.low = percent(*row->ratio_low);
       point.high = percent(*row->ratio_high);
-      point.text +=
-          fmt::format(" ({} to {})", format_percent_change(*row->ratio_low), format_percent_change(*row->ratio_high));
+      point.text += " (" + texts.interval + ")";
     }
     auto& series = by_verdict[row->verdict];
     series.name = spec::enum_name(row->verdict);

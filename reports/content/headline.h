@@ -7,6 +7,7 @@
 
 #include "harness/stats/decision.h"
 #include "reports/render/document/document.h"
+#include "reports/render/format/number.h"
 
 namespace perfbench::reports {
 
@@ -38,6 +39,15 @@ std::optional<Card> largest_change_card(const std::vector<Judged>& judged);
 // Estimates with their intervals, each in a row beside the margin within which a change does not matter. The worst
 // verdicts come first, then the largest changes. A chart without a series if nothing has a ratio.
 Chart decisions_chart(const std::vector<Judged>& judged, const std::string& title);
+
+// A change and its 95 % interval, with as many digits as the interval justifies: "+12.4 %" and "+11.8 % to +13.1 %".
+struct ChangeTexts {
+  std::string change = kNothing;    // kNothing without a ratio
+  std::string interval = kNothing;  // kNothing without an interval
+};
+ChangeTexts change_texts(const std::optional<double>& ratio, const std::optional<double>& low,
+                         const std::optional<double>& high);
+ChangeTexts change_texts(const harness::Decision& decision);
 
 // "+12.4 % (95 %: +11.8 % to +13.1 %)"; empty without a ratio.
 std::string change_text(const std::optional<double>& ratio, const std::optional<double>& low,

@@ -29,6 +29,20 @@ TEST(Format, PercentagesHaveOneDigit) {
   EXPECT_EQ(format_percent_change(0.9), "-10.0 %");
 }
 
+TEST(Format, AChangeHasTheDigitsThatItsIntervalJustifies) {
+  EXPECT_EQ(decimals_of_change(0.8, 1.2), 0);        // half is 20 %: two digits
+  EXPECT_EQ(decimals_of_change(0.9, 1.08), 0);       // 9 %: one digit
+  EXPECT_EQ(decimals_of_change(1.047, 1.086), 1);    // 1.95 %
+  EXPECT_EQ(decimals_of_change(1.012, 1.020), 1);    // 0.4 %
+  EXPECT_EQ(decimals_of_change(1.012, 1.018), 2);    // 0.3 %
+  EXPECT_EQ(decimals_of_change(1.0120, 1.0121), 3);  // 0.005 %
+  EXPECT_EQ(decimals_of_change(1, 1), 2);
+  EXPECT_EQ(decimals_of_change(0, std::numeric_limits<double>::infinity()), 1);
+  EXPECT_EQ(decimals_of_change(0.2, 5), 0);
+  EXPECT_EQ(format_percent_change(1.0321, 0), "+3 %");
+  EXPECT_EQ(format_percent_change(1.0321, 2), "+3.21 %");
+}
+
 TEST(Format, ParametersAreWrittenAsInNamesOfModels) {
   EXPECT_EQ(format_parameters(950), "950");
   EXPECT_EQ(format_parameters(124'439'808), "124M");

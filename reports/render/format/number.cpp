@@ -42,8 +42,20 @@ std::string format_percent(double fraction) {
   return format_percent_number(fraction) + " %";
 }
 
-std::string format_percent_change(double ratio) {
-  return fmt::format("{:+.1f} %", 100 * (ratio - 1));
+std::string format_percent_change(double ratio, int decimals) {
+  return fmt::format("{:+.{}f} %", 100 * (ratio - 1), decimals);
+}
+
+int decimals_of_change(double ratio_low, double ratio_high) {
+  constexpr int kMost = 3;
+  constexpr int kOfExactChange = 2;
+  constexpr double kLargestOfTwoDigits = 3.55;
+  const double half = 100 * (ratio_high - ratio_low) / 2;
+  if (!std::isfinite(half)) return 1;
+  if (half <= 0) return kOfExactChange;
+  const auto magnitude = static_cast<int>(std::floor(std::log10(half)));
+  const bool two_digits = half / std::pow(10, magnitude) < kLargestOfTwoDigits;
+  return std::clamp((two_digits ? 1 : 0) - magnitude, 0, kMost);
 }
 
 std::string format_parameters(std::int64_t count) {

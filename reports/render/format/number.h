@@ -15,9 +15,13 @@ std::string format_number(double value);
 std::string format_number(const std::optional<double>& value);  // kNothing without a value
 
 // One decimal; two significant digits below 1 %.
-std::string format_percent(double fraction);         // 0.41623 -> "41.6 %", 0.00144 -> "0.14 %"
-std::string format_percent_number(double fraction);  // 0.41623 -> "41.6"
-std::string format_percent_change(double ratio);     // 1.0321 -> "+3.2 %"
+std::string format_percent(double fraction);                        // 0.41623 -> "41.6 %", 0.00144 -> "0.14 %"
+std::string format_percent_number(double fraction);                 // 0.41623 -> "41.6"
+std::string format_percent_change(double ratio, int decimals = 1);  // 1.0321 -> "+3.2 %"
+// The decimals that the interval of a change justifies: two significant digits of half its width if they are at most
+// 35, otherwise one (Particle Data Group, Review of Particle Physics, "Rounding"). From 0 to 3; 1 for an infinite
+// interval, and 2 for one without width.
+int decimals_of_change(double ratio_low, double ratio_high);
 // As in the names of models: 6738415616 -> "6.7B", 84000000 -> "84M", 950 -> "950".
 std::string format_parameters(std::int64_t parameters);
 

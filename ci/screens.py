@@ -12,7 +12,9 @@ import argparse
 import contextlib
 import csv
 import io
+import json
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -51,6 +53,26 @@ def axe_faults(page, script):
     return [f"axe: {one['id']}: {one['nodes'][0]['html'][:120]}" for one in violations]
 
 
+def on_a_device(attempt, folder):
+    """The attempt with a trace as if its operations had run on a GPU: each is a call of 3 us, and later a kernel."""
+    shutil.copytree(attempt, folder, dirs_exist_ok=True)
+    file = folder / "trace.rank0.jsonl"
+    *events, end = map(json.loads, (attempt / file.name).read_text().splitlines())
+    out, free_ns = [], 0
+    for number, event in enumerate(sorted(events, key=lambda one: (one["start_ns"], -one["end_ns"])), 1):
+        out.append(event)
+        if event["kind"] != "op":
+            continue
+        duration_ns, begin_ns = event["end_ns"] - event["start_ns"], event["start_ns"]
+        call = {**event, "kind": "host_call", "name": "cudaLaunchKernel", "end_ns": begin_ns + min(3000, duration_ns),
+                "correlation": number}
+        free_ns = max(free_ns, call["end_ns"]) + duration_ns // 2
+        out += [call, {**call, "kind": "kernel", "name": "", "kernel_name": f"void {event['name']}_kernel<float>()",
+                       "start_ns": free_ns - duration_ns // 2, "end_ns": free_ns, "device": 0, "lane": 7}]
+    file.write_text("".join(json.dumps(event) + "\n" for event in [*out, {**end, "events": len(out)}]))
+    return folder
+
+
 class Store:
     """Databases of real runs, and the pages that commands make of them."""
 
@@ -87,12 +109,18 @@ class Store:
         perfbench("list", "--db", self.db, "--format", "html", "-o", self.file("list"))
         perfbench("show", "latest", "--db", self.db, "--format", "html", "-o", self.file("run"))
         perfbench("history", "--db", self.nights, "--html", self.file("history"), exits=(0, 2))
-        first, second = sorted(self.traced.with_suffix(".runs").iterdir())[:2]
+        by_ranks = {}  # {number of ranks: folders of attempts}
+        for trace in sorted(self.traced.with_suffix(".runs").glob("*/*/trace.rank0.jsonl")):
+            by_ranks.setdefault(len(list(trace.parent.glob("trace.*"))), []).append(trace.parent)
+        first, second = by_ranks[1][:2]
         perfbench("trace", first, "--html", self.file("trace"))
         perfbench("trace", first, "--against", second, "--html", self.file("difference"))
+        perfbench("trace", by_ranks[2][0], "--html", self.file("trace-ranks"))
+        perfbench("trace", on_a_device(first, self.folder / "device"), "--html", self.file("trace-device"))
         program.long_page(self.file("report"), self.file("long"))
         out = {name: self.file(name) for name in ("plan", "explanation", "report", "baseline", "list", "run",
-                                                  "history", "trace", "difference", "long")}
+                                                  "history", "trace", "trace-ranks", "trace-device", "difference",
+                                                  "long")}
         return {**out, "night": self.nights.parent / "night.html"}
 
     def addresses(self):
@@ -107,16 +135,17 @@ class Store:
                 "serve-alert": (self.nights, "alerts/" + alert), "serve-comparison": (self.pairs, "report?sweep=" + comparison)}
 
 
-# The pictures of README.md that need no GPU: the beginning of a page.
-README = {"report": "report", "comparison": "serve-comparison"}
+# The pictures of README.md: {name: (page, the element at its top, height)}
+README = {"report": ("report", "main", 820), "comparison": ("serve-comparison", "main", 820),
+          "run": ("run", "main", 820), "timeline": ("trace-ranks", ".timeline", 420)}
 
 
 def readme_pictures(pages):
     driver = browser.start(1280, 800, "light")
-    for name, page in README.items():
+    for name, (page, element, height) in README.items():
         opened = browser.Opened(driver, pages[page])
-        top = opened.run("return document.querySelector('main').getBoundingClientRect().top")
-        browser.picture(driver, ROOT / f"reports/pictures/{name}.png", (0, top, 1280, 820))
+        top = opened.run("return document.querySelector(arguments[0]).getBoundingClientRect().top", element)
+        browser.picture(driver, ROOT / f"reports/pictures/{name}.png", (0, top, 1280, height))
     driver.quit()
 
 

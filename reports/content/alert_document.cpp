@@ -16,6 +16,7 @@ namespace perfbench::reports {
 namespace {
 
 constexpr std::size_t kShownRevisionDigits = 12;
+constexpr std::size_t kShownIdDigits = 8;  // enough for `perfbench alerts`, which takes four or more
 constexpr std::size_t kShownParts = 3;
 
 std::string range_of(const std::string& good, const std::string& bad) {
@@ -28,6 +29,10 @@ std::string range_of(const std::string& good, const std::string& bad) {
 std::string change_text(const harness::Finding& finding) {
   const auto text = change_text(finding.ratio, finding.ratio_low, finding.ratio_high);
   return text.empty() ? kNothing : text;
+}
+
+ChangeTexts change_texts(const harness::Finding& finding) {
+  return change_texts(finding.ratio, finding.ratio_low, finding.ratio_high);
 }
 
 std::string subject_text(const harness::Finding& finding) {
@@ -95,13 +100,23 @@ std::string or_nothing(const std::string& text) {
   return text.empty() ? kNothing : text;
 }
 
+// "regression in nightly, open, 95 %: +3 % to +7 %, confirmed by 20260110T030000Z-ab"
+std::string basis_text(const Alert& alert) {
+  const auto& finding = alert.finding;
+  auto out =
+      fmt::format("{} in {}, {}", spec::enum_name(finding.kind), finding.series.matrix, spec::enum_name(alert.state()));
+  if (const auto interval = change_texts(finding).interval; interval != kNothing) out += ", 95 %: " + interval;
+  if (!finding.confirmation.empty()) out += ", confirmed by " + joined(finding.confirmation);
+  return out;
+}
+
 // Adds the known facts that explain an alert.
 void explain(List& list, const Alert& alert) {
   const auto& finding = alert.finding;
   const auto add = [&](const char* what, const std::string& text) {
     if (!text.empty()) list.items.push_back(fmt::format("{}{}: {}", alert.alert_id, what, text));
   };
-  add("", finding.detail);
+  add("", finding.detail.empty() ? basis_text(alert) : basis_text(alert) + "; " + finding.detail);
   add(" largest parts", attribution_text(finding));
   add(" environment changed", facts_text(finding));
   add(" came back after the fix as", alert.reopens);
@@ -123,59 +138,62 @@ Cell enum_cell(std::string_view name, Tone tone = Tone::plain) {
   return {std::string(name), std::string(name), tone};
 }
 
-Table alert_table(Audience audience) {
-  const bool programs = audience == Audience::programs;
-  Table table{.key = "alerts",
-              .columns = {{.title = "alert", .key = "alert_id"},
-                          {.title = "state", .key = "state"},
-                          {.title = "kind", .key = "kind"},
-                          {.title = "matrix", .key = "matrix"},
-                          {.title = "cell", .key = "cell"},
-                          {.title = "metric", .key = "metric"},
-                          {.title = "change", .key = "ratio"},
-                          {.title = "confirmed by", .key = "confirmation"}},
-              .rows = {}};
-  if (programs) {
-    for (const auto* key : {"ratio_low", "ratio_high", "run_id", "machine_fingerprint", "good_revision", "bad_revision",
-                            "last_good_utc", "first_bad_utc", "detail"}) {
-      table.columns.push_back({.title = key, .key = key});
-    }
+// Fits 80 columns with short names of cells, because Markdown of a night does. The list below it has the rest.
+Table alerts_for_people(const std::vector<Alert>& alerts) {
+  Table out{.key = "alerts",
+            .columns = {{.title = "alert", .key = "alert_id", .audience = Audience::people},
+                        {.title = "state", .key = "state", .audience = Audience::pages},
+                        {.title = "cell", .key = "cell", .audience = Audience::people},
+                        {.title = "metric", .key = "metric", .audience = Audience::people},
+                        {.title = "change", .key = "ratio", .align = Align::right, .audience = Audience::people}},
+            .rows = {}};
+  std::vector<std::string> cells;
+  for (const auto& alert : alerts) cells.push_back(alert.finding.series.cell);
+  const auto names = short_labels(cells);
+  for (const auto& alert : alerts) {
+    const auto& f = alert.finding;
+    out.rows.push_back({.cells = {{alert.alert_id.substr(0, kShownIdDigits), alert.alert_id},
+                                  enum_cell(spec::enum_name(alert.state()), alert_tone(alert)),
+                                  {names.at(f.series.cell), f.series.cell},
+                                  f.series.metric,
+                                  {change_texts(f).change, value_of(f.ratio)}}});
   }
-  for (auto& column : table.columns) column.audience = audience;
-  return table;
+  return out;
 }
 
-Row alert_row(const Alert& alert, Audience audience) {
-  const auto& f = alert.finding;
-  Row row{.cells = {alert.alert_id,
-                    enum_cell(spec::enum_name(alert.state()), alert_tone(alert)),
-                    enum_cell(spec::enum_name(f.kind)),
-                    f.series.matrix,
-                    {harness::shown_label(f.series.cell), f.series.cell},
-                    f.series.metric,
-                    {change_text(f), value_of(f.ratio)},
-                    {or_nothing(joined(f.confirmation)), f.confirmation}}};
-  if (audience != Audience::programs) return row;
-  for (auto value : {value_of(f.ratio_low), value_of(f.ratio_high), Value(f.series.run_id), Value(f.series.machine),
-                     Value(f.last_good.revision), Value(f.first_bad.revision), Value(f.last_good.started_utc),
-                     Value(f.first_bad.started_utc), Value(f.detail)}) {
-    row.cells.emplace_back("", std::move(value));
+Table alerts_for_programs(const std::vector<AlertGroup>& groups) {
+  Table out{.key = "alerts", .columns = {}, .rows = {}};
+  for (const auto* key :
+       {"alert_id", "state", "kind", "matrix", "cell", "metric", "ratio", "confirmation", "ratio_low", "ratio_high",
+        "run_id", "machine_fingerprint", "good_revision", "bad_revision", "last_good_utc", "first_bad_utc", "detail"}) {
+    out.columns.push_back({.title = key, .key = key, .audience = Audience::programs});
   }
-  return row;
+  for (const auto& group : groups) {
+    for (const auto& alert : group.alerts) {
+      const auto& f = alert.finding;
+      Row row;
+      for (auto value : {Value(alert.alert_id), Value(std::string(spec::enum_name(alert.state()))),
+                         Value(std::string(spec::enum_name(f.kind))), Value(f.series.matrix), Value(f.series.cell),
+                         Value(f.series.metric), value_of(f.ratio), Value(f.confirmation), value_of(f.ratio_low),
+                         value_of(f.ratio_high), Value(f.series.run_id), Value(f.series.machine),
+                         Value(f.last_good.revision), Value(f.first_bad.revision), Value(f.last_good.started_utc),
+                         Value(f.first_bad.started_utc), Value(f.detail)}) {
+        row.cells.emplace_back("", std::move(value));
+      }
+      out.rows.push_back(std::move(row));
+    }
+  }
+  return out;
 }
 
 void add_group(Document& out, const AlertGroup& group, int level) {
-  auto table = alert_table(Audience::people);
   List explanations;
-  for (const auto& alert : group.alerts) {
-    table.rows.push_back(alert_row(alert, Audience::people));
-    explain(explanations, alert);
-  }
+  for (const auto& alert : group.alerts) explain(explanations, alert);
   const auto& first = group.alerts.front().finding;
   out.add(Heading{.level = level,
                   .text = fmt::format("{}{}, {} to {}", group.environment ? "environment, " : "", range_text(group),
                                       first.last_good.started_utc, first.first_bad.started_utc)});
-  out.add(std::move(table));
+  out.add(alerts_for_people(group.alerts));
   if (!explanations.items.empty()) out.add(std::move(explanations));
 }
 
@@ -239,15 +257,6 @@ std::string counted(std::size_t count, const char* what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
-// Programs get one table of all alerts.
-void add_for_programs(Document& out, const std::vector<AlertGroup>& groups) {
-  auto table = alert_table(Audience::programs);
-  for (const auto& group : groups) {
-    for (const auto& alert : group.alerts) table.rows.push_back(alert_row(alert, Audience::programs));
-  }
-  out.add(std::move(table));
-}
-
 Table facts_of(const Alert& alert) {
   const auto& f = alert.finding;
   return {.key = "alert",
@@ -275,7 +284,7 @@ void add_alerts(Document& document, const std::vector<AlertGroup>& groups, int l
       .text = alerts == 0 ? "No alerts"
                           : fmt::format("{}, {}", counted(alerts, "alert"), counted(groups.size(), "commit range"))});
   for (const auto& group : groups) add_group(document, group, level + 1);
-  add_for_programs(document, groups);
+  document.add(alerts_for_programs(groups));
 }
 
 Document alerts_document(const std::vector<AlertGroup>& groups) {
@@ -301,7 +310,7 @@ Document alert_document(const Alert& alert) {
   }
   out.add(std::move(events));
   const auto groups = harness::group_by_range({alert});
-  add_for_programs(out, groups);
+  out.add(alerts_for_programs(groups));
   out.json = [=] { return alerts_json(groups); };
   return out;
 }

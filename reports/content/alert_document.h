@@ -6,6 +6,7 @@
 
 #include "harness/judge/alert_rules.h"
 #include "harness/store/ledgers/alert_outbox.h"
+#include "reports/content/headline.h"
 #include "reports/render/document/document.h"
 #include "reports/render/format/escape.h"
 
@@ -13,6 +14,7 @@ namespace perfbench::reports {
 
 std::string change_text(
     const harness::Finding& finding);  // "+5.0 % (95 %: +3.0 % to +7.0 %)"; kNothing without a ratio
+ChangeTexts change_texts(const harness::Finding& finding);
 std::string subject_text(const harness::Finding& finding);  // "regression of step_time_s in nightly, model=a"
 std::string range_text(const harness::Finding& finding);    // "rev09..rev10"; kNothing if a side is unknown
 std::string range_text(const harness::AlertGroup& group);

@@ -73,21 +73,29 @@ Table findings_table(const std::vector<NightFinding>& findings, const CellNames&
   Table table{.key = "findings",
               .columns = {{.title = "Cell", .key = "cell"},
                           {.title = "Metric", .key = "metric"},
-                          {.title = "Found", .key = "kind"},
-                          {.title = "Change", .key = "ratio"},
-                          {.title = "Pairs of the night", .key = "confirmation"},
+                          {.title = "Change", .key = "ratio", .align = Align::right},
+                          {.title = "Found", .key = "", .audience = Audience::pages},
+                          {.title = "Found", .key = "kind", .audience = Audience::programs},
+                          {.title = "95 % interval", .key = "", .align = Align::right, .audience = Audience::pages},
+                          {.title = "Pairs of the night", .key = "", .audience = Audience::pages},
+                          {.title = "Pairs of the night", .key = "confirmation", .audience = Audience::programs},
                           {.title = "Why", .key = "why", .audience = Audience::programs}},
               .rows = {}};
   for (const auto& finding : findings) {
     const auto& f = finding.finding;
     const std::string kind(spec::enum_name(f.kind));
+    const auto texts = change_texts(f);
+    const std::string pairs(spec::enum_name(finding.confirmation));
     table.rows.push_back({.cells = {{names.at(f.series.cell), f.series.cell},
                                     f.series.metric,
-                                    {kind, kind, tone_of(verdict_of(finding))},
-                                    {change_text(finding.finding), value_of(f.ratio)},
-                                    std::string(spec::enum_name(finding.confirmation)),
+                                    {texts.change, value_of(f.ratio), tone_of(verdict_of(finding))},
+                                    kind,
+                                    kind,
+                                    texts.interval,
+                                    pairs,
+                                    pairs,
                                     finding.why},
-                          .notes = note_of_reason(finding.why)});
+                          .notes = {kind + ", " + pairs + (finding.why.empty() ? "" : ": " + finding.why)}});
   }
   return table;
 }

@@ -56,7 +56,7 @@ TEST(NightDocument, QuotesNamesThatAShellWouldTakeApart) {
 }
 
 // A comment on a pull request.
-TEST(NightDocument, ItsCellsFitEightyColumnsOfMarkdownAndItsFindingsAreFolded) {
+TEST(NightDocument, ItsTablesFitEightyColumnsOfMarkdownAndItsFindingsAreFolded) {
   const std::string long_reason(200, 'w');
   const std::string cell = "model=llama-mini attention=dot_product remat=minimal fsdp=2";
   harness::NightReport report{.matrix = "nightly", .started_utc = "2026-01-10T03:00:00Z"};
@@ -64,15 +64,17 @@ TEST(NightDocument, ItsCellsFitEightyColumnsOfMarkdownAndItsFindingsAreFolded) {
       {.cell = cell, .last_s = 0.03, .tonight_s = 0.0315, .state = CellState::not_measured, .why = long_reason},
       {.cell = "model=b", .state = CellState::same, .why = long_reason}};
   report.findings = {{.finding = harness::example_finding(cell), .why = long_reason}};
+  report.live_alerts =
+      harness::group_by_range({harness::example_alert(harness::example_finding(cell), "0123456789ab")});
   const auto text = render_markdown(night_document(report, "nights.db"));
-  std::istringstream lines(text.substr(0, text.find("<details>")));
+  std::istringstream lines(text);
   std::size_t rows = 0;
   for (std::string line; std::getline(lines, line);) {
     if (!line.starts_with("|")) continue;
     ++rows;
     EXPECT_LE(line.size(), 80U) << line;
   }
-  EXPECT_EQ(rows, 4U);
+  EXPECT_EQ(rows, 10U);
   EXPECT_THAT(text, HasSubstr("[1] " + long_reason)) << "the reason is a footnote";
   EXPECT_LT(text.find("| Cell"), text.find("<details>")) << "the states of the cells are not folded";
   EXPECT_THAT(render_json(night_document(report, "nights.db")), HasSubstr("\"why\": \"" + long_reason))

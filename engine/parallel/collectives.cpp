@@ -172,7 +172,7 @@ Pending Collectives::all_to_all(AxisSet axes, TensorView out, TensorView in, Lan
   }
   const Channel channel{declared_group(axes, lane), lane};
   if (channel.group == MeshGroup{}) return Pending(do_copy(out, in));
-  return hand_over("all_to_all", channel, in.bytes(), ring_bytes(channel, in.bytes(), 1),
+  return hand_over({"all_to_all", in.bytes(), ring_bytes(channel, in.bytes(), 1)}, channel,
                    [&] { return do_all_to_all(channel, out, in); });
 }
 
@@ -198,18 +198,20 @@ Pending Collectives::all_reduce_max(AxisSet axes, TensorView buffer, Lane lane) 
   if (buffer.dtype != DType::f32) mismatch("all_reduce_max", "maxima are of f32", mesh_, axes, {buffer});
   const Channel channel{declared_group(axes, lane), lane};
   if (channel.group == MeshGroup{}) return {};
-  return hand_over("all_reduce", channel, buffer.bytes(), ring_bytes(channel, buffer.bytes(), 2),
+  return hand_over({"all_reduce", buffer.bytes(), ring_bytes(channel, buffer.bytes(), 2)}, channel,
                    [&] { return do_all_reduce_max(channel, buffer); });
 }
 
 Pending Collectives::send(Axis axis, Heading heading, TensorView buffer) {
   const auto channel = ring_channel(axis, mesh_.way(axis, heading));
-  return hand_over("send", channel, buffer.bytes(), buffer.bytes(), [&] { return do_send(axis, heading, buffer); });
+  return hand_over({"send", buffer.bytes(), buffer.bytes(), heading_name(heading)}, channel,
+                   [&] { return do_send(axis, heading, buffer); });
 }
 
 Pending Collectives::receive(Axis axis, Heading heading, TensorView buffer) {
   const auto channel = ring_channel(axis, mesh_.way(axis, opposite(heading)));
-  return hand_over("receive", channel, buffer.bytes(), 0, [&] { return do_receive(axis, heading, buffer); });
+  return hand_over({"receive", buffer.bytes(), 0, heading_name(heading)}, channel,
+                   [&] { return do_receive(axis, heading, buffer); });
 }
 
 std::unique_ptr<Pending::State> Collectives::waited_for(std::unique_ptr<Pending::State> message) const {
@@ -226,22 +228,22 @@ std::int64_t Collectives::ring_bytes(const Channel& channel, std::int64_t payloa
 }
 
 template <class Start>
-Pending Collectives::hand_over(std::string_view name, const Channel& channel, std::int64_t payload_bytes,
-                               std::int64_t sent_bytes, const Start& start) {
-  auto& total = row(name_of(channel), name);
+Pending Collectives::hand_over(const Call& call, const Channel& channel, const Start& start) {
+  auto& total = row(name_of(channel), call.name);
   total.messages += 1;
-  total.payload_bytes += payload_bytes;
-  total.sent_bytes += sent_bytes;
-  if (trace_ == nullptr) return begin(name, channel, start);
+  total.payload_bytes += call.payload_bytes;
+  total.sent_bytes += call.sent_bytes;
+  if (trace_ == nullptr) return begin(call.name, channel, start);
   handed_over_ = {.kind = spec::TraceKind::collective,
-                  .name = name,
+                  .name = call.name,
                   .axis = name_of(channel),
                   .correlation = handed_over_.correlation + 1,
-                  .bytes = payload_bytes};
+                  .bytes = call.payload_bytes,
+                  .heading = call.heading};
   TraceSpan submit = handed_over_;
   submit.kind = spec::TraceKind::submit;
   const ScopedSpan span(trace_, TraceLane::schedule, submit);
-  return begin(name, channel, start);
+  return begin(call.name, channel, start);
 }
 
 template <class Start>
@@ -259,17 +261,17 @@ void Collectives::book_waiting(std::string_view axis, std::string_view collectiv
 }
 
 Pending Collectives::gather(const Channel& channel, TensorView full, TensorView shard) {
-  return hand_over("all_gather", channel, full.bytes(), ring_bytes(channel, full.bytes(), 1),
+  return hand_over({"all_gather", full.bytes(), ring_bytes(channel, full.bytes(), 1)}, channel,
                    [&] { return do_all_gather(channel, full, shard); });
 }
 
 Pending Collectives::reduce(const Channel& channel, TensorView shard, TensorView full) {
-  return hand_over("reduce_scatter", channel, full.bytes(), ring_bytes(channel, full.bytes(), 1),
+  return hand_over({"reduce_scatter", full.bytes(), ring_bytes(channel, full.bytes(), 1)}, channel,
                    [&] { return do_reduce_scatter(channel, shard, full); });
 }
 
 Pending Collectives::sum(const Channel& channel, TensorView buffer) {
-  return hand_over("all_reduce", channel, buffer.bytes(), ring_bytes(channel, buffer.bytes(), 2),
+  return hand_over({"all_reduce", buffer.bytes(), ring_bytes(channel, buffer.bytes(), 2)}, channel,
                    [&] { return do_all_reduce(channel, buffer); });
 }
 

@@ -137,10 +137,15 @@ class Collectives {
   Pending sum(const Channel& channel, TensorView buffer);
   // The part of `full` of which this rank's peers on the other level also hold a shard each.
   TensorView block(const MeshGroup& group, TensorView full) const;
+  struct Call {
+    std::string_view name;
+    std::int64_t payload_bytes = 0;
+    std::int64_t sent_bytes = 0;
+    std::string_view heading = {};  // of a message
+  };
   // Counts the traffic and submits with `start`.
   template <class Start>
-  Pending hand_over(std::string_view name, const Channel& channel, std::int64_t payload_bytes, std::int64_t sent_bytes,
-                    const Start& start);
+  Pending hand_over(const Call& call, const Channel& channel, const Start& start);
   // Books the time that the host then waits.
   template <class Start>
   Pending begin(std::string_view name, const Channel& channel, const Start& start);

@@ -69,6 +69,10 @@ constexpr Heading opposite(Heading heading) {
   return heading == Heading::onward ? Heading::back : Heading::onward;
 }
 
+constexpr std::string_view heading_name(Heading heading) {
+  return heading == Heading::onward ? "onward" : "back";
+}
+
 class Mesh {
  public:
   // Throws LogicFault unless 0 <= rank < spec.devices().

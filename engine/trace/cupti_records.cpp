@@ -31,7 +31,8 @@ std::string call_name(CUpti_CallbackDomain domain, std::uint32_t callback) {
 
 std::uint64_t CuptiRecords::begin_span(const TraceSpan& span, std::string_view phase, std::int64_t at_ns) {
   open_.push_back(spans_.size());
-  spans_.push_back({span.kind, std::string(span.name), std::string(span.axis), span.bytes, std::string(phase), at_ns});
+  spans_.push_back({span.kind, std::string(span.name), std::string(span.axis), std::string(span.heading), span.bytes,
+                    std::string(phase), at_ns});
   return open_.back();
 }
 
@@ -165,6 +166,7 @@ void CuptiRecords::name_by(const Span& span, spec::TraceEvent& event) {
   if (span.kind != spec::TraceKind::submit || event.kind != spec::TraceKind::kernel) return;
   event.kind = spec::TraceKind::collective;
   event.axis = span.axis;
+  event.heading = span.heading;
   event.bytes = span.bytes;
 }
 

@@ -49,6 +49,7 @@ class CuptiRecords {
     spec::TraceKind kind;
     std::string name;
     std::string axis;
+    std::string heading;
     std::int64_t bytes;
     std::string phase;
     std::int64_t start_ns;

@@ -49,7 +49,8 @@ std::vector<spec::TraceEvent> TraceRecorder::take(std::int64_t rank, std::int64_
                         .end_ns = record.end_ns,
                         .lane = static_cast<std::int64_t>(i),
                         .correlation = record.span.correlation,
-                        .bytes = record.span.bytes});
+                        .bytes = record.span.bytes,
+                        .heading = std::string(record.span.heading)});
     }
     lanes_[i].records.clear();
   }

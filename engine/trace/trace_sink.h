@@ -20,6 +20,7 @@ struct TraceSpan {
   std::string_view axis = {};
   std::int64_t correlation = 0;
   std::int64_t bytes = 0;
+  std::string_view heading = {};  // of a message, as in TraceEvent
 };
 
 class TraceSink {

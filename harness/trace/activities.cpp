@@ -1,6 +1,7 @@
 #include "harness/trace/activities.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -103,7 +104,10 @@ class Sorter {
                      .range = range_text(around.range),
                      .start_ns = event.start_ns,
                      .end_ns = event.end_ns,
-                     .submitted_ns = call ? std::min(events_[*call].end_ns, event.start_ns) : event.start_ns});
+                     .submitted_ns = call ? std::min(events_[*call].end_ns, event.start_ns) : event.start_ns,
+                     .axis = event.axis,
+                     .heading = event.heading,
+                     .entered_ns = call && is_message(event) ? events_[*call].start_ns : event.start_ns});
     }
     return out;
   }
@@ -123,8 +127,11 @@ class Sorter {
     }
   }
 
+  static bool is_message(const TraceEvent& event) { return on_host(event) && !event.heading.empty(); }
+
+  // Collectives of a device have the device's numbers, which equal those of submissions only by chance.
   std::optional<std::size_t> caller(const TraceEvent& event) const {
-    const auto& callers = event.kind == TraceKind::collective ? submissions_ : calls_;
+    const auto& callers = event.kind == TraceKind::collective && on_host(event) ? submissions_ : calls_;
     const auto found = callers.find(event.correlation);
     if (event.correlation == 0 || found == callers.end()) return std::nullopt;
     return found->second;
@@ -172,6 +179,13 @@ class Sorter {
 
 std::vector<Activity> activities(const RankTrace& trace) {
   return Sorter(trace).all();
+}
+
+std::vector<Activity> activities(const RankTrace& trace, std::int64_t step) {
+  RankTrace of_step{.rank = trace.rank, .events = {}, .end = trace.end};
+  std::copy_if(trace.events.begin(), trace.events.end(), std::back_inserter(of_step.events),
+               [step](const TraceEvent& event) { return event.step == step; });
+  return activities(of_step);
 }
 
 }  // namespace perfbench::harness

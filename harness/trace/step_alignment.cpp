@@ -38,14 +38,11 @@ std::optional<MiddleStep> middle_step(const std::vector<RankTrace>& traces) {
 
 // The activities of a rank in that step, by start, relative to the start of the step.
 std::vector<Activity> executed(const RankTrace& trace, std::int64_t step) {
-  RankTrace of_step{.rank = trace.rank, .events = {}, .end = trace.end};
   std::int64_t begin_ns = 0;
   for (const auto& event : trace.events) {
-    if (event.step != step) continue;
-    if (event.kind == TraceKind::step) begin_ns = event.start_ns;
-    of_step.events.push_back(event);
+    if (event.step == step && event.kind == TraceKind::step) begin_ns = event.start_ns;
   }
-  auto out = activities(of_step);
+  auto out = activities(trace, step);
   for (auto& activity : out) {
     activity.start_ns -= begin_ns;
     activity.end_ns -= begin_ns;

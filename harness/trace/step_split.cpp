@@ -9,8 +9,6 @@
 #include <tuple>
 #include <utility>
 
-#include "harness/trace/activities.h"
-
 namespace perfbench::harness {
 namespace {
 
@@ -38,11 +36,32 @@ std::vector<Change> changes_of(const std::vector<Activity>& activities) {
   return changes;
 }
 
-// The activities that run at the current moment of the sweep, and the shares of the step so far.
-class Running {
+// Goes through the changes once, from one interval to the next.
+class Sweep {
  public:
-  explicit Running(const std::vector<Activity>& activities) : activities_(activities) {}
+  explicit Sweep(const std::vector<Activity>& activities)
+      : activities_(activities), changes_(changes_of(activities)), next_(changes_.begin()) {}
 
+  // Visits the moments from begin_ns to end_ns as (part, the activity or nullptr if idle, from, to). Intervals of
+  // successive calls do not overlap; time between them is skipped.
+  template <class Visit>
+  void through(std::int64_t begin_ns, std::int64_t end_ns, const Visit& visit) {
+    for (; next_ != changes_.end() && next_->at_ns < begin_ns; ++next_) apply(*next_);
+    std::int64_t now = begin_ns;
+    const auto advance = [&](std::int64_t to_ns) {
+      if (to_ns > now) show(now, to_ns, visit);
+      now = to_ns;
+    };
+    for (; next_ != changes_.end() && next_->at_ns < end_ns; ++next_) {
+      advance(next_->at_ns);
+      apply(*next_);
+    }
+    advance(end_ns);
+  }
+
+  bool any_runs(TracePart part) const { return !active_[static_cast<std::size_t>(part)].empty(); }
+
+ private:
   void apply(const Change& change) {
     auto& active = active_[static_cast<std::size_t>(change.part)];
     const std::pair key{activities_[change.activity].start_ns, change.activity};
@@ -53,33 +72,32 @@ class Running {
     }
   }
 
-  void spend(std::int64_t ns) {
-    if (ns == 0) return;
+  template <class Visit>
+  void show(std::int64_t from_ns, std::int64_t to_ns, const Visit& visit) const {
     const auto found = std::find_if(active_.begin(), active_.end(), [](const auto& set) { return !set.empty(); });
     const auto part = found == active_.end() ? TracePart::idle_host : static_cast<TracePart>(found - active_.begin());
-    if (is_idle(part)) {
-      shares_[{part, "", ""}] += ns;
-    } else {
-      const auto& activity = activities_[found->begin()->second];
-      shares_[{part, activity.name, activity.phase}] += ns;
-    }
-    if (!active_[static_cast<std::size_t>(TracePart::collective)].empty()) collective_ns_ += ns;
+    visit(part, is_idle(part) ? nullptr : &activities_[found->begin()->second], from_ns, to_ns);
   }
 
-  void take(StepSplit& into) {
-    for (const auto& [key, ns] : shares_)
-      into.shares.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key), ns});
-    into.collective_ns = collective_ns_;
-    shares_.clear();
-    collective_ns_ = 0;
-  }
-
- private:
   const std::vector<Activity>& activities_;
+  std::vector<Change> changes_;
+  std::vector<Change>::const_iterator next_;
   std::array<std::set<std::pair<std::int64_t, std::size_t>>, kTraceParts> active_;  // by start
-  std::map<std::tuple<TracePart, std::string, std::string>, std::int64_t> shares_;
-  std::int64_t collective_ns_ = 0;
 };
+
+StepSplit split_of(const spec::TraceEvent& step, Sweep& sweep) {
+  StepSplit split{.step = step.step, .wall_ns = step.end_ns - step.start_ns};
+  std::map<std::tuple<TracePart, std::string, std::string>, std::int64_t> shares;
+  sweep.through(step.start_ns, step.end_ns,
+                [&](TracePart part, const Activity* activity, std::int64_t from_ns, std::int64_t to_ns) {
+                  shares[{part, activity ? activity->name : "", activity ? activity->phase : ""}] += to_ns - from_ns;
+                  if (sweep.any_runs(TracePart::collective)) split.collective_ns += to_ns - from_ns;
+                });
+  for (const auto& [key, ns] : shares) {
+    split.shares.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key), ns});
+  }
+  return split;
+}
 
 std::vector<const spec::TraceEvent*> steps_of(const RankTrace& trace) {
   std::vector<const spec::TraceEvent*> steps;
@@ -94,28 +112,30 @@ std::vector<const spec::TraceEvent*> steps_of(const RankTrace& trace) {
 
 std::vector<StepSplit> split_steps(const RankTrace& trace) {
   const auto all = activities(trace);
-  const auto changes = changes_of(all);
-  auto next = changes.begin();
-  Running running(all);
+  Sweep sweep(all);
   std::vector<StepSplit> out;
   // Steps do not overlap (trace_file.h), so one pass over the changes serves them all.
   for (const auto* step : steps_of(trace)) {
-    // Time between two steps belongs to no step.
-    for (; next != changes.end() && next->at_ns < step->start_ns; ++next) running.apply(*next);
-    std::int64_t now = step->start_ns;
-    for (; next != changes.end() && next->at_ns < step->end_ns; ++next) {
-      running.spend(next->at_ns - now);
-      now = next->at_ns;
-      running.apply(*next);
-    }
-    running.spend(step->end_ns - now);
-    StepSplit split{.rank = trace.rank,
-                    .step = step->step,
-                    .wall_ns = step->end_ns - step->start_ns,
-                    .dropped_records = trace.end.dropped_records};
-    running.take(split);
-    out.push_back(std::move(split));
+    out.push_back(split_of(*step, sweep));
+    out.back().rank = trace.rank;
+    out.back().dropped_records = trace.end.dropped_records;
   }
+  return out;
+}
+
+std::vector<StepStretch> stretches_of(const std::vector<Activity>& activities, std::int64_t begin_ns,
+                                      std::int64_t end_ns) {
+  std::vector<StepStretch> out;
+  const auto add = [&](TracePart part, const Activity* activity, std::int64_t from_ns, std::int64_t to_ns) {
+    StepStretch next{part, activity ? activity->name : "", activity ? activity->phase : "", from_ns, to_ns};
+    const auto key = [](const StepStretch& stretch) { return std::tie(stretch.part, stretch.name, stretch.phase); };
+    if (!out.empty() && key(out.back()) == key(next)) {
+      out.back().end_ns = to_ns;
+    } else {
+      out.push_back(std::move(next));
+    }
+  };
+  Sweep(activities).through(begin_ns, end_ns, add);
   return out;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "harness/evidence/trace_file.h"
+#include "harness/trace/activities.h"
 #include "harness/trace/trace_part.h"
 
 namespace perfbench::harness {
@@ -30,6 +31,18 @@ struct StepSplit {
 // By step. Where several activities run at once, a moment counts to the first part in the order of trace_part.h, and
 // within the part to the activity that began first.
 std::vector<StepSplit> split_steps(const RankTrace& trace);
+// A stretch of time that counts to one activity, or is idle.
+struct StepStretch {
+  TracePart part = TracePart::other;
+  std::string name;   // as in StepShare
+  std::string phase;  // as in StepShare
+  std::int64_t start_ns = 0;
+  std::int64_t end_ns = 0;
+};
+// The same rule, moment by moment: stretches without gaps from begin_ns to end_ns, neighbours of which differ.
+std::vector<StepStretch> stretches_of(const std::vector<Activity>& activities, std::int64_t begin_ns,
+                                      std::int64_t end_ns);
+
 // The splits of all ranks, in sequence.
 std::vector<StepSplit> split_steps(const std::vector<RankTrace>& traces);
 

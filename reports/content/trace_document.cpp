@@ -11,9 +11,12 @@
 #include <string_view>
 #include <tuple>
 #include <utility>
+#include <variant>
 
 #include "harness/trace/activities.h"
+#include "harness/trace/critical_path.h"
 #include "harness/trace/trace_summary.h"
+#include "reports/content/critical_path_blocks.h"
 #include "reports/render/chart/axis.h"
 #include "reports/render/format/escape.h"
 #include "reports/render/format/number.h"
@@ -291,12 +294,16 @@ std::string timeline_kind(const spec::TraceEvent& event, const Parts& parts) {
   return std::string(spec::enum_name(found->second));
 }
 
-// The first traced step of every rank; if there are very many spans, the longest ones.
-Timeline first_step(const std::vector<RankTrace>& traces) {
+std::int64_t first_step(const std::vector<RankTrace>& traces) {
   std::int64_t step = std::numeric_limits<std::int64_t>::max();
   for (const auto& trace : traces) {
     for (const auto& event : trace.events) step = std::min(step, event.step);
   }
+  return step;
+}
+
+// A step of every rank; if there are very many spans, the longest ones. Without lanes if nothing was traced.
+Timeline timeline_of(const std::vector<RankTrace>& traces, std::int64_t step) {
   std::vector<const spec::TraceEvent*> events;
   for (const auto& trace : traces) {
     for (const auto& event : trace.events) {
@@ -329,14 +336,38 @@ Timeline first_step(const std::vector<RankTrace>& traces) {
   return out;
 }
 
+void add_critical_path(Document& out, const harness::CriticalPath& path) {
+  if (path.segments.empty()) return;
+  out.add(Heading{.level = 2, .text = fmt::format("Critical path of step {}", path.step)});
+  out.add(critical_path_table(path, Audience::people));
+  out.add(critical_path_table(path, Audience::programs));
+  out.add(
+      Note{"The critical path is the chain of work and waiting that takes the whole step. Only what is on it can "
+           "make the step shorter."});
+  if (path.hops.empty()) return;
+  out.add(
+      Note{fmt::format("It changes ranks {} {}, where a rank waited for another one in a collective or for a "
+                       "message.",
+                       path.hops.size(), path.hops.size() == 1 ? "time" : "times")});
+}
+
 }  // namespace
 
-Document trace_document(const std::vector<RankTrace>& traces) {
+Document trace_document(const std::vector<RankTrace>& traces, const std::optional<spec::MeshSpec>& mesh) {
   const auto summaries = harness::summarise(traces);
+  const auto step = first_step(traces);
+  const auto found = harness::critical_path(traces, mesh, step);
+  const auto* path = std::get_if<harness::CriticalPath>(&found);
   Document out;
+  if (path != nullptr) {
+    if (const auto text = slow_rank_text(*path)) out.add(Paragraph{*text});
+  }
   out.add(table_for_people(summaries));
   if (auto parts = parts_chart(summaries); !parts.x.categories.empty()) out.add(std::move(parts));
-  if (auto timeline = first_step(traces); !timeline.lanes.empty()) out.add(std::move(timeline));
+  if (auto timeline = timeline_of(traces, step); !timeline.lanes.empty()) {
+    if (path != nullptr) timeline.lanes.insert(timeline.lanes.begin(), critical_path_lane(*path));
+    out.add(std::move(timeline));
+  }
   out.add(table_for_programs(summaries));
   out.add(
       Note{"Parts sum to the step. Collective is the time of all collectives, including hidden ones, and is not in the "
@@ -352,6 +383,11 @@ Document trace_document(const std::vector<RankTrace>& traces) {
     out.add(
         Note{"Timed steps replay CUDA graphs, but traced steps executed every operation separately: idle time caused "
              "by the host occurs only in them."});
+  }
+  if (path != nullptr) {
+    add_critical_path(out, *path);
+  } else if (!summaries.empty()) {
+    out.add(Note{no_path_text(std::get<harness::NoPath>(found))});
   }
   return out;
 }

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "harness/evidence/trace_file.h"
 #include "harness/trace/attribution.h"
 #include "reports/render/document/document.h"
+#include "workloads/spec/mesh_spec.h"
 
 namespace perfbench::reports {
 
@@ -26,7 +28,9 @@ Document attribution_document(const harness::Attribution& attribution, std::size
 std::string attribution_json(const harness::Attribution& attribution);
 
 // How the time of each traced step was spent. A row for each rank and step: for people the parts in percent of the
-// step, for programs every field of TraceSummary in nanoseconds. Then notes about them.
-Document trace_document(const std::vector<harness::RankTrace>& traces);
+// step, for programs every field of TraceSummary in nanoseconds. Then notes about them, and the critical path of the
+// first step. `mesh` is that of the run, if it is known; several ranks have no critical path without it.
+Document trace_document(const std::vector<harness::RankTrace>& traces,
+                        const std::optional<spec::MeshSpec>& mesh = std::nullopt);
 
 }  // namespace perfbench::reports

@@ -36,7 +36,7 @@ Document difference_view(const harness::Connection& db, harness::NamedRun left, 
 
 Document trace_view(const std::filesystem::path& folder, const harness::Installation& installation) {
   const auto traces = harness::traces_of(folder);
-  auto out = trace_document(traces);
+  auto out = trace_document(traces, harness::mesh_of(folder));
   if (const auto roofline = harness::roofline_of(folder, traces, installation)) add_roofline(out, *roofline);
   return out;
 }

@@ -211,6 +211,13 @@ TEST(HostMessages, GoAroundTheAxisStagesOfANodeAfterEachOther) {
                    std::to_string(t.sent_bytes));
   }
   EXPECT_THAT(sent, ElementsAre("dcn_pp send 12 12", "pp send 12 12", "pp receive 12 0", "dcn_pp receive 12 0"));
+  TraceRecorder recorder({8, 8});
+  collectives->set_trace(&recorder);
+  collectives->send(Axis::pp, Heading::onward, view).wait();
+  collectives->receive(Axis::pp, Heading::back, view).wait();
+  std::vector<std::string> headings;
+  for (const auto& event : recorder.take(2, 0)) headings.push_back(event.name + " " + event.heading);
+  EXPECT_THAT(headings, ElementsAre("send onward", "send onward", "receive back", "receive back"));
 }
 
 TEST(HostMessages, NeedADeclaredAxis) {

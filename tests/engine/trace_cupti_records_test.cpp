@@ -117,6 +117,16 @@ TEST_F(CuptiRecordsTest, TheKernelOfACollectiveIsTheCollective) {
   EXPECT_EQ(events[0].bytes, 4096);
 }
 
+TEST_F(CuptiRecordsTest, TheKernelOfAMessageHasItsHeading) {
+  const auto span = begin_span(
+      {.kind = TraceKind::submit, .name = "send", .axis = "pp", .bytes = 64, .heading = "onward"}, "forward");
+  kernel("ncclDevKernel_SendRecv", 10, 90, 13, 8);
+  submitted_by(span, 8);
+  const auto events = records_.take(0, 0);
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_EQ(events[0].heading, "onward");
+}
+
 TEST_F(CuptiRecordsTest, CopiesAndMemsetsCarryTheirBytes) {
   CuptiCopy copy{};
   copy.kind = CUPTI_ACTIVITY_KIND_MEMCPY;

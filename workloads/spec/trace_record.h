@@ -178,6 +178,7 @@ struct TraceEvent {
   std::int64_t lane = 0;         // on the host: a thread; on a device: a stream
   std::int64_t correlation = 0;  // joins a submission or call with the work that it started; 0: none
   std::int64_t bytes = 0;        // for copies, memsets and collectives: size of the full buffer
+  std::string heading;           // for a message between neighbours: "onward" or "back" around the ring of its axis
 
   template <class Self, class F>
   static void fields(Self& self, F&& f) {
@@ -195,6 +196,7 @@ struct TraceEvent {
     f(Field{"lane", "thread of the host or stream of the device", 0}, self.lane);
     f(Field{"correlation", "joins a call with what it started, 0 for none", 0}, self.correlation);
     f(Field{"bytes", "bytes moved, 0 where nothing is", 0}, self.bytes);
+    f(Field{"heading", "of a message: onward or back around the ring of its axis"}.omitted_at_default(), self.heading);
   }
 };
 

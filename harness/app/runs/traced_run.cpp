@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <optional>
 #include <utility>
 
 #include "harness/evidence/evidence_file.h"
@@ -15,14 +14,12 @@
 
 namespace perfbench::harness {
 namespace fs = std::filesystem;
-namespace {
 
-// Number of ranks of the run, if its run.json exists.
-std::optional<std::int64_t> ranks_of(const fs::path& folder) {
+std::optional<spec::MeshSpec> mesh_of(const fs::path& folder) {
   try {
     const auto run = read_document(folder / kRunFile, spec::parse_recorded_run);
     if (!run) return std::nullopt;
-    return run->mesh.devices();
+    return run->mesh;
   } catch (const DamagedFile& e) {
     throw InputError(fmt::format("[trace] {}/{}", folder.string(), e.what()));
   } catch (const spec::SpecError& e) {
@@ -30,10 +27,9 @@ std::optional<std::int64_t> ranks_of(const fs::path& folder) {
   }
 }
 
-}  // namespace
-
 std::vector<RankTrace> traces_of(const fs::path& folder) {
-  auto traces = read_traces(folder, ranks_of(folder));
+  const auto mesh = mesh_of(folder);
+  auto traces = read_traces(folder, mesh ? std::optional(mesh->devices()) : std::nullopt);
   if (traces.empty()) {
     throw InputError(
         fmt::format("[trace] {} has no {}: its run traced no steps; set trace_steps or profile in the matrix, or run "

@@ -127,6 +127,7 @@ void add_trace(CLI::App& app, CommandContext& context) {
       "elementwise, optimizer, other, copy, exposed comm (only a collective runs), idle dependency (submitted, not "
       "begun),\n"
       "idle host.\n"
+      "The critical path is the chain of work and waiting over all ranks that takes the whole first step.\n"
       "Exit codes: 0 success; 3 there is no trace, or it is damaged; 4 the file cannot be written.");
   command->callback([options, &context] { context.exit_code = trace(*options, context); });
 }

@@ -27,6 +27,7 @@ struct TimelineSpan {
 struct TimelineLane {
   std::string name;
   std::vector<TimelineSpan> spans;  // sorted by start; of two that begin together the longer one comes first
+  bool repeats_others = false;      // shows spans of other lanes again, which a search must not find twice
 };
 
 struct Timeline {

@@ -162,7 +162,9 @@ class TimelineJson {
       spans.push_back({names_.number(span.name), kinds_.number(span.kind), row, start,
                        std::round((microseconds(span.end_ns) - start) * 10.0) / 10.0});
     }
-    return {{"name", shown(lane.name)}, {"rows", ends.size()}, {"spans", std::move(spans)}};
+    Json out{{"name", shown(lane.name)}, {"rows", ends.size()}, {"spans", std::move(spans)}};
+    if (lane.repeats_others) out["repeats_others"] = true;
+    return out;
   }
 
   std::optional<std::int64_t> begin_;

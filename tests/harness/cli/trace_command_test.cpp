@@ -46,6 +46,9 @@ TEST_F(TraceCommand, PrintsARowPerRankAndStepOfTheNewestAttempt) {
   ASSERT_EQ(json["steps"].size(), 4U);
   EXPECT_EQ(json["steps"][3]["rank"], 1);
   EXPECT_EQ(json["steps"][3]["gemm_ns"], 200);
+  std::int64_t path_ns = 0;  // run.json names the mesh of both ranks
+  for (const auto& share : json["critical_path"]) path_ns += share["ns"].get<std::int64_t>();
+  EXPECT_EQ(path_ns, 1000);
   EXPECT_THAT(trace({"runs/0123456789abcdef", "--format", "csv"}).output, HasSubstr("rank,step,wall_ns"));
 }
 

@@ -29,15 +29,31 @@ MadeUpTrace& MadeUpTrace::host(TraceKind kind, const std::string& name, std::int
 }
 
 MadeUpTrace& MadeUpTrace::collective(const std::string& name, std::int64_t start, std::int64_t end,
-                                     std::int64_t correlation) {
+                                     std::int64_t correlation, const std::string& axis) {
   return add({.kind = TraceKind::collective,
               .name = name,
-              .axis = "fsdp",
+              .axis = axis,
               .start_ns = start,
               .end_ns = end,
               .lane = 1,
               .correlation = correlation,
               .bytes = 4096});
+}
+
+MadeUpTrace& MadeUpTrace::message(const std::string& name, const std::string& heading, std::int64_t submitted,
+                                  std::int64_t start, std::int64_t end) {
+  TraceEvent event{.kind = TraceKind::submit,
+                   .name = name,
+                   .axis = "pp",
+                   .start_ns = submitted,
+                   .end_ns = submitted + 1,
+                   .correlation = ++messages_,
+                   .heading = heading};
+  add(event);
+  event.kind = TraceKind::collective;
+  event.start_ns = start;
+  event.end_ns = end;
+  return add(event);
 }
 
 MadeUpTrace& MadeUpTrace::device(TraceKind kind, const std::string& kernel_name, std::int64_t stream,

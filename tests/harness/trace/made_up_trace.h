@@ -20,7 +20,11 @@ class MadeUpTrace {
   MadeUpTrace& host(spec::TraceKind kind, const std::string& name, std::int64_t start, std::int64_t end,
                     std::int64_t correlation = 0);
   // On lane 1.
-  MadeUpTrace& collective(const std::string& name, std::int64_t start, std::int64_t end, std::int64_t correlation = 0);
+  MadeUpTrace& collective(const std::string& name, std::int64_t start, std::int64_t end, std::int64_t correlation = 0,
+                          const std::string& axis = "fsdp");
+  // "send" or "receive" along pp on lane 0: submitted in one nanosecond, and waited for later.
+  MadeUpTrace& message(const std::string& name, const std::string& heading, std::int64_t submitted, std::int64_t start,
+                       std::int64_t end);
   // On device 0.
   MadeUpTrace& device(spec::TraceKind kind, const std::string& kernel_name, std::int64_t stream, std::int64_t start,
                       std::int64_t end, std::int64_t correlation = 0);
@@ -34,6 +38,7 @@ class MadeUpTrace {
 
   RankTrace trace_;
   std::int64_t step_ = 0;
+  std::int64_t messages_ = 0;
 };
 
 // Two ranks on a CPU, two steps each, with everything that a file can contain.

@@ -58,6 +58,22 @@ TEST(StepSplit, NamesADevicesKernelsByTheSpanThatSubmittedThem) {
   EXPECT_EQ(share(split, "void stranger()", ""), 10);
 }
 
+// Submissions and calls are numbered separately: submission 7 is another collective's.
+TEST(StepSplit, ACollectiveOfADeviceBelongsToTheCallThatStartedIt) {
+  MadeUpTrace made;
+  made.step(0, 0, 100)
+      .host(TraceKind::phase, "forward", 0, 10)
+      .host(TraceKind::submit, "all_gather", 0, 8, 7)
+      .host(TraceKind::phase, "backward", 10, 40)
+      .host(TraceKind::submit, "reduce_scatter", 10, 30, 8)
+      .host(TraceKind::host_call, "cudaLaunchKernel", 12, 20, 7)
+      .device(TraceKind::collective, "ncclDevKernel", 2, 50, 90, 7);
+  const auto split = only_step(made);
+  EXPECT_EQ(share(split, "reduce_scatter", "backward"), 40);
+  ASSERT_EQ(split.shares.back().part, TracePart::idle_host);
+  EXPECT_EQ(split.shares.back().ns, 30) << "until the call has returned, and after the collective";
+}
+
 TEST(StepSplit, OverlappingWorkCountsToWhatBeganFirst) {
   MadeUpTrace made;
   made.step(0, 0, 100)

@@ -44,7 +44,8 @@ class TimelineView {
   find() {
     const words = this.search.value.trim().toLowerCase();
     const names = new Set(this.timeline.names.flatMap((name, i) => (name.toLowerCase().includes(words) ? [i] : [])));
-    this.found = words === "" ? null : this.timeline.lanes.flatMap(({ spans }) => spans.filter(([name]) => names.has(name)));
+    const lanes = this.timeline.lanes.filter((lane) => !lane.repeats_others);
+    this.found = words === "" ? null : lanes.flatMap(({ spans }) => spans.filter(([name]) => names.has(name)));
     this.found?.sort(([, , , a], [, , , b]) => a - b);
     this.nextFound = 0;
     const sum = this.found?.reduce((all, [, , , , length]) => all + length, 0) ?? 0;

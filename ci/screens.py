@@ -80,9 +80,12 @@ class Store:
         self.folder = Path(folder)
         self.db, self.traced, self.pairs = (self.folder / f"{name}.db" for name in ("runs", "traced", "pairs"))
         self.nights = self.folder / "nights/nights.db"
+        self.benchmarks = self.folder / "benchmarks/benchmarks.db"
         if not (self.folder / "made").exists():
             self.measure()
             (self.folder / "made").touch()
+        if not self.benchmarks.exists():
+            program.imported_nights(self.benchmarks.parent, series=40, nights=60)
 
     def measure(self):
         program.demonstration(self.folder / "nights")
@@ -109,6 +112,7 @@ class Store:
         perfbench("list", "--db", self.db, "--format", "html", "-o", self.file("list"))
         perfbench("show", "latest", "--db", self.db, "--format", "html", "-o", self.file("run"))
         perfbench("history", "--db", self.nights, "--html", self.file("history"), exits=(0, 2))
+        perfbench("history", "--db", self.benchmarks, "--html", self.file("benchmarks"), exits=(2,))
         by_ranks = {}  # {number of ranks: folders of attempts}
         for trace in sorted(self.traced.with_suffix(".runs").glob("*/*/trace.rank0.jsonl")):
             by_ranks.setdefault(len(list(trace.parent.glob("trace.*"))), []).append(trace.parent)
@@ -119,8 +123,8 @@ class Store:
         perfbench("trace", on_a_device(first, self.folder / "device"), "--html", self.file("trace-device"))
         program.long_page(self.file("report"), self.file("long"))
         out = {name: self.file(name) for name in ("plan", "explanation", "report", "baseline", "list", "run",
-                                                  "history", "trace", "trace-ranks", "trace-device", "difference",
-                                                  "long")}
+                                                  "history", "benchmarks", "trace", "trace-ranks", "trace-device",
+                                                  "difference", "long")}
         return {**out, "night": self.nights.parent / "night.html"}
 
     def addresses(self):
@@ -131,7 +135,7 @@ class Store:
         comparison = next(sweeps)["sweep_id"]
         return {"serve-overview": (self.db, ""), "serve-runs": (self.db, "runs"), "serve-report": (self.db, "report"),
                 "serve-not-found": (self.db, "run/0123456789ab"), "serve-nights": (self.nights, ""),
-                "serve-history": (self.nights, "history"), "serve-alerts": (self.nights, "alerts"),
+                "serve-history": (self.nights, "history"), "serve-benchmarks": (self.benchmarks, "history"), "serve-alerts": (self.nights, "alerts"),
                 "serve-alert": (self.nights, "alerts/" + alert), "serve-comparison": (self.pairs, "report?sweep=" + comparison)}
 
 
@@ -169,7 +173,7 @@ def main():
             options.store.mkdir(parents=True, exist_ok=True)
         store = Store(options.store or folder)
         servers = {}
-        for db in (store.db, store.nights, store.pairs):
+        for db in (store.db, store.nights, store.benchmarks, store.pairs):
             servers[db] = program.Server(db)
             ends.callback(servers[db].end)
         pages = {name: file.resolve().as_uri() for name, file in store.files().items()}

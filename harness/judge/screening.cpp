@@ -21,8 +21,7 @@
 namespace perfbench::harness {
 namespace {
 
-constexpr std::size_t kChangeNights = 40;  // with which the last night is compared in the display
-constexpr double kProbeShare = 0.5;        // share of a shift from which on the machine is its cause
+constexpr double kProbeShare = 0.5;  // share of a shift from which on the machine is its cause
 
 bool has_direction(const SeriesHistory& series) {
   const auto metric = spec::find_metric(series.metric);
@@ -61,10 +60,7 @@ double log_of(const NightPoint& night) {
 
 double change_ratio(const std::vector<NightPoint>& nights) {
   if (nights.size() < 2) return 1;
-  std::vector<double> before;
-  const auto from = nights.size() - 1 - std::min(kChangeNights, nights.size() - 1);
-  for (auto i = from; i + 1 < nights.size(); ++i) before.push_back(log_of(nights[i]));
-  return std::exp(log_of(nights.back()) - median(std::move(before)));
+  return std::exp(log_of(nights.back()) - log_level_before(nights, nights.size() - 1));
 }
 
 using Facts = std::map<std::string, std::string>;
@@ -368,6 +364,13 @@ ScreenRules rules_within(const ScreenBudget& budget, const Tonight& tonight, con
   for (const auto& [matrix, count] : cells)
     out[matrix] = with_share(rule_within(budget, (noisy + declared(matrix)) * count), share);
   return out;
+}
+
+double log_level_before(std::span<const NightPoint> nights, std::size_t index) {
+  constexpr std::size_t kMostNights = 40;
+  std::vector<double> before;
+  for (auto i = index - std::min(kMostNights, index); i < index; ++i) before.push_back(log_of(nights[i]));
+  return median(std::move(before));
 }
 
 std::string change_text(const MachineChange& change) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -76,7 +77,7 @@ struct ScreenedSeries {
   std::optional<spec::Direction> declared;  // SeriesHistory::declared
   std::vector<NightPoint> nights;           // the segment, oldest first
   std::vector<MachineChange> changes;       // over the whole series, oldest first
-  double change_ratio = 1;                  // last night over the median of up to 40 nights before it
+  double change_ratio = 1;                  // last night over the level before it (log_level_before)
   std::vector<ScreenedNight> screened;
   bool control = false;  // the control's drift was subtracted
   ScreenState state = ScreenState::steady;
@@ -86,6 +87,10 @@ struct ScreenedSeries {
   std::optional<NoiseChange> noisier;  // for metrics with noise: index into `screened`
   std::optional<KnownShift> known;     // the newest known shift among these nights, if its alert is live
 };
+
+// The level of a series before the night at this index: the median of the logs of up to 40 nights before it. Needs at
+// least one such night.
+double log_level_before(std::span<const NightPoint> nights, std::size_t index);
 
 // The direction of the metric, by the metric catalog or as the program declares it, decides whether a shift is an
 // improvement. Series without a direction are left out; throws InputError if none has one. Only series that were

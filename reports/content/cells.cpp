@@ -28,6 +28,20 @@ Tone tone_of(harness::Verdict verdict) {
   return Tone::plain;
 }
 
+Colour colour_of(Tone tone) {
+  switch (tone) {
+    case Tone::good:
+      return Colour::good;
+    case Tone::bad:
+      return Colour::bad;
+    case Tone::doubtful:
+      return Colour::doubtful;
+    case Tone::plain:
+      break;
+  }
+  return Colour::plain;
+}
+
 Cell id_cell(const std::string& id) {
   constexpr std::size_t kDigits = 12;
   if (id.empty()) return {kNothing, Value()};

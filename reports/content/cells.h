@@ -17,6 +17,7 @@
 namespace perfbench::reports {
 
 Tone tone_of(harness::Verdict verdict);
+Colour colour_of(Tone tone);  // of a chart's series
 
 // The first digits of an id or a digest; all of it for programs. Empty: unknown.
 Cell id_cell(const std::string& id);

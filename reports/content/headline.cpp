@@ -130,20 +130,6 @@ Cards verdict_cards(const std::vector<Judged>& judged) {
 
 namespace {
 
-Colour colour_of(Verdict verdict) {
-  switch (tone_of(verdict)) {
-    case Tone::good:
-      return Colour::good;
-    case Tone::bad:
-      return Colour::bad;
-    case Tone::doubtful:
-      return Colour::doubtful;
-    case Tone::plain:
-      break;
-  }
-  return Colour::plain;
-}
-
 // Those with a ratio, the most important ones.
 std::vector<const Judged*> drawn_rows(const std::vector<Judged>& judged) {
   constexpr std::size_t kMostRows = 16;
@@ -197,7 +183,7 @@ Chart decisions_chart(const std::vector<Judged>& judged, const std::string& titl
     auto& series = by_verdict[row->verdict];
     series.name = spec::enum_name(row->verdict);
     series.marks = Marks::points;
-    series.colour = colour_of(row->verdict);
+    series.colour = colour_of(tone_of(row->verdict));
     series.points.push_back(std::move(point));
   }
   if (!margins.points.empty()) out.series.push_back(std::move(margins));

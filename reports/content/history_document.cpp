@@ -3,154 +3,26 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cmath>
-#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <span>
 #include <utility>
 
-#include "harness/stats/screen.h"
 #include "reports/content/alert_document.h"
 #include "reports/content/cells.h"
-#include "reports/render/chart/axis.h"
+#include "reports/content/history_charts.h"
+#include "reports/content/history_small_charts.h"
 #include "reports/render/format/escape.h"
 #include "reports/render/format/number.h"
 #include "reports/render/format/sparkline.h"
 #include "workloads/spec/metric_catalog.h"
 
 namespace perfbench::reports {
-
-using harness::ScreenedSeries;
-using harness::ScreenState;
-
-namespace {
-
-constexpr std::size_t kScoredSeries =
-    8;  // for the first series and all that shifted, because the score of each night takes microseconds
-
-std::string key_of(const char* what, const ScreenedSeries& series) {
-  const auto& of = series.series;
-  return std::string(what) + "_" + of.metric + " " + of.matrix + " " + of.cell + " " + of.machine;
-}
-
-std::string series_title(const ScreenedSeries& series) {
-  return series.series.matrix + " " + series.series.cell + (series.is_control ? " (the control)" : "");
-}
-
-double place(std::size_t night) {
-  return static_cast<double>(night);
-}
-
-// The axis of all charts of a series: its nights in order, named by their dates.
-ChartAxis nights_axis(const ScreenedSeries& series) {
-  ChartAxis out{.title = "night"};
-  for (const auto& night : series.nights) out.categories.push_back(night.night.started_utc.substr(0, 10));
-  return out;
-}
-
-void add_spans(Chart& out, const ScreenedSeries& series) {
-  std::map<std::string, double> places;  // by sweep
-  for (std::size_t i = 0; i < series.nights.size(); ++i) places[series.nights[i].night.sweep_id] = place(i);
-  const auto shade = [&](const harness::NightId& night, const std::string& name, bool to_the_end) {
-    const auto from = places.find(night.sweep_id);
-    if (from == places.end()) return;
-    const double to = to_the_end ? place(series.nights.size()) - 0.5 : from->second + 0.5;
-    out.spans.push_back({.name = name, .from = from->second - 0.5, .to = to});
-  };
-  const bool shifted = series.state == ScreenState::shifted && series.finding;
-  if (shifted) shade(series.finding->first_bad, change_text(*series.finding), true);
-  for (const auto& change : series.changes) shade(change.night, change_text(change), false);
-}
-
-// Uses the nights that the screen got, up to one of them.
-std::optional<double> score_up_to(const std::vector<double>& logs, std::size_t end) {
-  const auto found = harness::largest_shift(harness::nights_screened(std::span(logs).first(end)), {});
-  if (!found) return std::nullopt;
-  return found->score;
-}
-
-std::vector<double> logs_of(const ScreenedSeries& series) {
-  std::vector<double> out;
-  for (const auto& night : series.screened) out.push_back(night.leveled);
-  return out;
-}
-
-}  // namespace
-
-Chart series_chart(const ScreenedSeries& series, const std::string& metric) {
-  Chart out{.key = key_of("series", series),
-            .title = series_title(series),
-            .x = nights_axis(series),
-            .y = {.title = ""},
-            .series = {{.name = "quiet", .points = {}}}};
-  ChartSeries noisy{.name = "the machine's speed moved", .marks = Marks::points, .points = {}};
-  for (std::size_t i = 0; i < series.nights.size(); ++i) {
-    const auto& night = series.nights[i];
-    ChartPoint point{.x = place(i), .y = night.value, .label = night.night.started_utc};
-    if (!night.night.revision.empty()) point.label += ", commit " + night.night.revision;
-    (night.noisy ? noisy : out.series[0]).points.push_back(std::move(point));
-  }
-  if (!noisy.points.empty()) out.series.push_back(std::move(noisy));
-  if (series.control) {
-    ChartSeries less{.name = "minus the control's drift", .marks = Marks::ideal, .points = {}};
-    for (const auto& night : series.screened) {
-      less.points.push_back({.x = place(night.night), .y = std::exp(night.log)});
-    }
-    out.series.push_back(std::move(less));
-  }
-  add_spans(out, series);
-  show_in_unit(out, metric, spec::unit_of(metric));
-  return out;
-}
-
-Chart score_chart(const ScreenedSeries& series) {
-  Chart out{.key = key_of("score", series),
-            .title = "Screen of " + series_title(series),
-            .x = nights_axis(series),
-            .y = {.title = "largest shift (standard errors)", .from_zero = true},
-            .series = {{.name = "score", .points = {}}}};
-  const auto logs = logs_of(series);
-  auto& points = out.series[0].points;
-  for (std::size_t i = 0; i < logs.size(); ++i) {
-    const auto score = score_up_to(logs, i + 1);
-    if (score) points.push_back({.x = place(series.screened[i].night), .y = *score});
-  }
-  // A single night has another scale.
-  const bool of_that_scale = series.shift && !points.empty() && series.shift->score == points.back().y;
-  if (of_that_scale) {
-    out.series.push_back({.name = "threshold of the newest night",
-                          .marks = Marks::ideal,
-                          .points = {{.x = points.front().x, .y = series.shift->threshold},
-                                     {.x = points.back().x, .y = series.shift->threshold}}});
-  }
-  return out;
-}
-
-std::optional<double> shift_score(const ScreenedSeries& series) {
-  const auto logs = logs_of(series);
-  return score_up_to(logs, logs.size());
-}
-
-std::vector<Chart> history_charts(const harness::HistoryResult& result, std::size_t most) {
-  std::vector<const ScreenedSeries*> order;
-  for (const auto& series : result.series) order.push_back(&series);
-  std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
-    return (a->state == ScreenState::shifted) > (b->state == ScreenState::shifted);
-  });
-  std::vector<Chart> out;
-  for (std::size_t i = 0; i < std::min(most, order.size()); ++i) {
-    out.push_back(series_chart(*order[i], result.metric));
-    if (i >= kScoredSeries && order[i]->state != ScreenState::shifted) continue;
-    if (auto scores = score_chart(*order[i]); !scores.series[0].points.empty()) out.push_back(std::move(scores));
-  }
-  return out;
-}
-
 namespace {
 
 using harness::HistoryResult;
 using harness::NightPoint;
+using harness::ScreenedSeries;
+using harness::ScreenState;
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kShownDigits = 12;
@@ -189,18 +61,6 @@ std::vector<double> night_values(const std::vector<NightPoint>& nights) {
   std::vector<double> out;
   for (const auto& night : nights) out.push_back(night.value);
   return out;
-}
-
-Tone series_tone(const ScreenedSeries& series) {
-  switch (series.state) {
-    case ScreenState::too_few_nights:
-      return Tone::doubtful;
-    case ScreenState::shifted:
-      return harness::is_bad(series.finding->kind) ? Tone::bad : Tone::good;
-    case ScreenState::steady:
-      break;
-  }
-  return series.known ? Tone::doubtful : Tone::plain;
 }
 
 Cell number_of(const std::optional<double>& value) {
@@ -324,6 +184,22 @@ Headline history_headline(const HistoryResult& result) {
   return {.text = known ? "Nothing new shifted." : "Nothing shifted.", .tone = known ? Tone::doubtful : Tone::good};
 }
 
+// A series that shifted, and the first few, also get a chart of scores: the score of each night takes microseconds.
+void add_large_charts(Document& out, const HistoryResult& result, const std::vector<const ScreenedSeries*>& drawn) {
+  constexpr std::size_t kScoredSeries = 8;
+  bool is_folded = drawn.size() < 2;  // a single chart stays open
+  for (std::size_t i = 0; i < drawn.size(); ++i) {
+    const auto& series = *drawn[i];
+    if (!is_folded && !has_shifted(series)) {
+      out.add(Heading{.level = 2, .text = "Series that did not shift", .folded = true, .audience = Audience::pages});
+      is_folded = true;
+    }
+    out.add(series_chart(series, result.metric));
+    if (i >= kScoredSeries && series.state != ScreenState::shifted) continue;
+    if (auto scores = score_chart(series); !scores.series[0].points.empty()) out.add(std::move(scores));
+  }
+}
+
 }  // namespace
 
 Document history_document(const std::shared_ptr<const HistoryResult>& shown) {
@@ -331,8 +207,9 @@ Document history_document(const std::shared_ptr<const HistoryResult>& shown) {
   Document out;
   out.add(Heading{.level = 2, .text = "History of " + result.metric});
   out.add(history_headline(result));
+  const auto drawn = drawn_series(result, kChartsShown);
+  if (drawn.size() > 1) out.add(history_small_charts(drawn));
   out.add(series_table(result));
-  for (auto& chart : history_charts(result, kChartsShown)) out.add(std::move(chart));
   if (result.series.size() > kChartsShown) {
     out.add(Note{fmt::format("{} series, of which {} are drawn, those that shifted first.", result.series.size(),
                              kChartsShown)});
@@ -345,6 +222,7 @@ Document history_document(const std::shared_ptr<const HistoryResult>& shown) {
     for (const auto& finding : findings) list.items.push_back(finding_text(finding));
     out.add(std::move(list));
   }
+  add_large_charts(out, result, drawn);
   out.json = [shown] { return history_json(*shown); };
   return out;
 }

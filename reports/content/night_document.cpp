@@ -10,7 +10,7 @@
 #include "reports/content/alert_document.h"
 #include "reports/content/cells.h"
 #include "reports/content/headline.h"
-#include "reports/content/history_document.h"
+#include "reports/content/history_charts.h"
 #include "reports/render/format/escape.h"
 #include "reports/render/format/number.h"
 #include "workloads/spec/metric_catalog.h"

@@ -1,4 +1,5 @@
 """The program under test: its commands, its server, and a database that several tests begin with."""
+import datetime
 import functools
 import http.client
 import json
@@ -49,6 +50,39 @@ def demonstration(folder):
     """
     shutil.copytree(_demonstration().name, folder)
     return Path(folder) / "nights.db"
+
+
+def imported_nights(folder, series, nights):
+    """A database of made-up benchmark results: the last night changes with the position of its series.
+
+    The first series is a fifth slower since four nights, the second faster, the third four times slower since two. The
+    fourth has a single night far out, the fifth only the last night, and the sixth only the last five.
+    """
+    folder = Path(folder)
+    folder.mkdir(parents=True)
+    changes = {0: (4, 1.2), 1: (6, 0.93), 2: (2, 4.0)}  # by position: since how many nights, and the factor
+    files = []
+    for night in range(nights):
+        rows = []
+        for position in range(series):
+            if nights - night > {4: 1, 5: 5}.get(position, nights):
+                continue
+            since, factor = changes.get(position, (0, 1))
+            ms = (3 + position) * (1 + 0.003 * ((night * 7 + position) % 5 - 2))
+            ms *= factor if nights - night <= since else 1
+            ms *= 1.9 if (position, night) == (3, nights // 2) else 1
+            name = f"BM_{('Sort', 'Attention', 'Softmax')[position % 3]}/{2 ** (4 + position % 9)}/{position}"
+            rows += [{"name": name, "run_name": name, "run_type": "iteration", "repetitions": 3, "repetition_index": i,
+                      "threads": 1, "iterations": 100, "real_time": ms * (1 + 0.0004 * i), "cpu_time": ms,
+                      "time_unit": "ms"} for i in range(3)]
+        date = datetime.date(2026, 1, 10) + datetime.timedelta(days=night)
+        context = {"date": f"{date}T02:00:00+00:00", "host_name": "node1", "executable": "./bench", "num_cpus": 8,
+                   "library_build_type": "release", "json_schema_version": 1}
+        files.append(folder / f"night{night}.json")
+        files[-1].write_text(json.dumps({"context": context, "benchmarks": rows}))
+    db = folder / "benchmarks.db"
+    perfbench("import", "--format", "google-benchmark", "--db", db, *files)
+    return db
 
 
 class Server:

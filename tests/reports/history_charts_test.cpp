@@ -1,10 +1,10 @@
 // The nights of a series as charts: as they were measured, and as the screen saw them.
+#include "reports/content/history_charts.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
-
-#include "reports/content/history_document.h"
 
 namespace perfbench::reports {
 namespace {

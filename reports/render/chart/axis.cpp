@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <optional>
 
@@ -21,9 +22,9 @@ double step_of(double span, int wanted) {
   return 10.0 * power;
 }
 
-std::vector<double> linear_ticks(const AxisRange& range, int wanted) {
+std::vector<double> linear_ticks(const AxisRange& range, int wanted, double least_step = 0) {
   std::vector<double> out;
-  const double step = step_of(range.high - range.low, wanted);
+  const double step = std::max(step_of(range.high - range.low, wanted), least_step);
   // Uses integer multiples, because sums of steps would not be equal on every machine.
   const auto first = static_cast<long>(std::ceil(range.low / step - 1e-9));
   const auto last = static_cast<long>(std::floor(range.high / step + 1e-9));
@@ -74,6 +75,7 @@ AxisRange logarithmic_range(const std::vector<double>& values) {
 }  // namespace
 
 AxisRange axis_range(const ChartAxis& axis, const std::vector<double>& values) {
+  if (axis.range) return *axis.range;
   if (!axis.categories.empty()) return {-0.5, static_cast<double>(axis.categories.size()) - 0.5};
   if (axis.scale == Scale::logarithmic) return logarithmic_range(values);
   if (values.empty()) return {};
@@ -119,7 +121,8 @@ std::vector<double> axis_ticks(const ChartAxis& axis, const AxisRange& range, in
     for (int i = 0; i < count; i += each) out.push_back(i);
     return out;
   }
-  return axis.scale == Scale::logarithmic ? logarithmic_ticks(range, wanted) : linear_ticks(range, wanted);
+  if (axis.scale == Scale::logarithmic) return logarithmic_ticks(range, wanted);
+  return linear_ticks(range, wanted, axis.scale == Scale::date ? 1 : 0);
 }
 
 double axis_share(const ChartAxis& axis, const AxisRange& range, double value) {
@@ -127,11 +130,18 @@ double axis_share(const ChartAxis& axis, const AxisRange& range, double value) {
   return (value - range.low) / (range.high - range.low);
 }
 
+std::string date_text(double days) {
+  const auto day = std::chrono::days(static_cast<int>(std::floor(days)));
+  const std::chrono::year_month_day date{std::chrono::sys_days(day)};
+  return fmt::format("{:04}-{:02}-{:02}", int{date.year()}, unsigned{date.month()}, unsigned{date.day()});
+}
+
 std::string tick_text(const ChartAxis& axis, double value, std::size_t letters) {
   if (!axis.categories.empty()) {
     const auto name = shown(axis.categories[static_cast<std::size_t>(value)]);
     return name.size() <= letters ? name : std::string(cut_to(name, std::max<std::size_t>(letters, 2) - 1)) + "\u2026";
   }
+  if (axis.scale == Scale::date) return date_text(value);
   constexpr double kLong = 1e5;
   return std::abs(value) >= kLong ? human_count(value) : fmt::format("{:.6g}", value);
 }

@@ -9,12 +9,8 @@
 
 namespace perfbench::reports {
 
-struct AxisRange {
-  double low = 0;
-  double high = 1;
-};
-
-// A range that contains all values and extends to whole steps of the ticks.
+// The range of the axis if it has one, otherwise a range that contains all values and extends to whole steps of the
+// ticks.
 AxisRange axis_range(const ChartAxis& axis, const std::vector<double>& values);
 
 // Shows the y values, which are in this unit of the metric catalog, in a unit that suits them: the largest, if the axis
@@ -28,7 +24,10 @@ std::vector<double> axis_ticks(const ChartAxis& axis, const AxisRange& range, in
 // Where the value lies in the range: 0 at the low end, 1 at the high end.
 double axis_share(const ChartAxis& axis, const AxisRange& range, double value);
 
-// "250", "1.25", "124 k"; the name of a category is shortened to `letters`.
+// "2026-01-31", from the days since 1970-01-01.
+std::string date_text(double days);
+
+// "250", "1.25", "124 k", "2026-01-31"; the name of a category is shortened to `letters`.
 std::string tick_text(const ChartAxis& axis, double value, std::size_t letters);
 
 }  // namespace perfbench::reports

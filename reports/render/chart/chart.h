@@ -7,7 +7,14 @@
 
 namespace perfbench::reports {
 
-enum class Scale { linear, logarithmic };  // on a logarithmic axis every value is above 0
+// On a logarithmic axis every value is above 0. A date is its number of days since 1970-01-01, along a linear axis of a
+// small chart.
+enum class Scale { linear, logarithmic, date };
+
+struct AxisRange {
+  double low = 0;
+  double high = 1;
+};
 
 struct ChartAxis {
   std::string title;  // including its unit
@@ -16,6 +23,8 @@ struct ChartAxis {
   bool from_zero = false;                    // for a linear axis
   std::optional<double> end = {};  // for a linear y axis: a value far above it becomes an arrow with its number
   std::vector<double> ticks = {};  // empty: round numbers
+  // The axis has exactly this range, so that several charts can share it. A y value outside becomes an arrow.
+  std::optional<AxisRange> range = {};
 };
 
 struct ChartPoint {
@@ -62,6 +71,9 @@ struct Chart {
   // The categories of x stand below each other, each on a row of its own, and y goes to the right. For categories with
   // long names.
   bool sideways = false;
+  // For many charts beside each other: a quarter as wide, without titles, numbers of arrows and legend. Lines mark only
+  // their last point.
+  bool small = false;
 };
 
 }  // namespace perfbench::reports

@@ -14,10 +14,12 @@ namespace perfbench::reports {
 namespace {
 
 constexpr int kWidth = 720;
-constexpr double kLetter = 6.7;     // the width of an average letter
-constexpr double kTextLine = 15;    // the height of a line of text
-constexpr double kLegendLine = 18;  // ... and of the legend
-constexpr double kAxisHeight = 52;  // the ticks and the title below a chart
+constexpr double kLetter = 6.7;          // the width of an average letter
+constexpr double kTextLine = 15;         // the height of a line of text
+constexpr double kLegendLine = 18;       // ... and of the legend
+constexpr double kAxisHeight = 52;       // the ticks and the title below a chart
+constexpr int kSmallWidth = 168;         // page.css has columns of at least this width, so that letters keep their size
+constexpr double kSmallAxisHeight = 18;  // the ticks below a small chart
 constexpr std::size_t kColours = 8;
 constexpr std::size_t kMarkedPoints = 100;  // series with more points become a line without marks
 constexpr std::size_t kNameLetters = 44;    // longer names of rows are wrapped
@@ -91,7 +93,8 @@ std::vector<std::vector<double>> bar_bases(const std::vector<ChartSeries>& all) 
 }
 
 std::string value_on(const ChartAxis& axis, double value) {
-  return axis.categories.empty() ? value_text(value) : axis.categories.at(static_cast<std::size_t>(value));
+  if (!axis.categories.empty()) return axis.categories.at(static_cast<std::size_t>(value));
+  return axis.scale == Scale::date ? date_text(value) : value_text(value);
 }
 
 // The rectangle between the axes, in pixels.
@@ -125,8 +128,9 @@ class Drawing {
     }
     y_ = axis_range(chart.y, ys);
     if (chart.sideways) fit_rows();
+    if (chart.small) frame_ = {.left = 28, .right = kSmallWidth - 5.0, .top = 6, .bottom = 76};
     scene_.title = shown(chart.title);
-    scene_.width = kWidth;
+    scene_.width = chart.small ? kSmallWidth : kWidth;
     scene_.sideways = chart.sideways;
     scene_.left = frame_.left;
     scene_.top = frame_.top;
@@ -138,7 +142,11 @@ class Drawing {
 
   Scene scene() {
     shade();
-    axes();
+    if (chart_.small) {
+      small_axes();
+    } else {
+      axes();
+    }
     for (std::size_t i = 0; i < chart_.series.size(); ++i) {
       const auto& series = chart_.series[i];
       if (is_bar(series)) {
@@ -153,8 +161,9 @@ class Drawing {
       if (chart_.sideways && series.marks != Marks::heat) values(series);
     }
     if (!chart_.sideways) names();
-    const double end = frame_.bottom + kAxisHeight;
-    scene_.height = static_cast<int>(std::ceil(chart_.series.size() > 1 ? legend(end) : end));
+    const double end = frame_.bottom + (chart_.small ? kSmallAxisHeight : kAxisHeight);
+    const bool has_legend = chart_.series.size() > 1 && !chart_.small;
+    scene_.height = static_cast<int>(std::ceil(has_legend ? legend(end) : end));
     return std::move(scene_);
   }
 
@@ -213,7 +222,7 @@ class Drawing {
                            : frame_.left + (frame_.right - frame_.left) * share;
   }
   double along_y(double y) const {
-    const double share = axis_share(chart_.y, y_, std::min(y, y_.high));
+    const double share = axis_share(chart_.y, y_, std::clamp(y, y_.low, y_.high));
     return chart_.sideways ? frame_.left + (frame_.right - frame_.left) * share
                            : frame_.bottom - (frame_.bottom - frame_.top) * share;
   }
@@ -286,6 +295,20 @@ class Drawing {
     stroke({frame_.left, frame_.top}, {frame_.left, frame_.bottom}, "axis");
     text((frame_.left + frame_.right) / 2, frame_.bottom + 38, "middle", "title",
          shown(chart_.sideways ? chart_.y.title : chart_.x.title));
+  }
+
+  // A line for few values, that of zero stronger, and the first and the last tick of x.
+  void small_axes() {
+    constexpr int kTicks = 4;
+    for (const double tick : axis_ticks(chart_.y, y_, kTicks)) {
+      stroke(at(x_.low, tick), at(x_.high, tick), tick == 0 ? "axis" : "grid");
+      text(frame_.left - 5, along_y(tick) + 4, "end", "tick", tick_text(chart_.y, tick, kNameLetters));
+    }
+    const auto ticks = axis_ticks(chart_.x, x_, 2);
+    const double below = frame_.bottom + 14;
+    text(1, below, "start", "tick", tick_text(chart_.x, ticks.front(), kNameLetters));
+    if (ticks.size() < 2) return;
+    text(frame_.right, below, "end", "tick", tick_text(chart_.x, ticks.back(), kNameLetters));
   }
 
   void rows() {
@@ -430,11 +453,12 @@ class Drawing {
            fmt::format("{} of {} points drawn", points.size(), series.points.size()));
     }
     if (series.marks == Marks::ideal) return;
-    const bool marked = series.marks == Marks::points || points.size() <= kMarkedPoints;
+    const bool marked = series.marks == Marks::points || (points.size() <= kMarkedPoints && !chart_.small);
     for (const auto& point : points) {
-      if (point.y > y_.high) {
-        above(series, point, number);
-      } else if (marked) {
+      const bool is_last = &point == &points.back();
+      if (point.y > y_.high || point.y < y_.low) {
+        beyond(series, point, number);
+      } else if (marked || (chart_.small && is_last)) {
         dot(series, point, number);
       } else {
         read(series, point);
@@ -445,25 +469,32 @@ class Drawing {
   void dot(const ChartSeries& series, const ChartPoint& point, std::size_t number) {
     if (point.low && point.high) stroke(at(point.x, *point.low), at(point.x, *point.high), look("interval", number));
     const auto [x, y] = at(point.x, point.y);
-    add("circle", {{"cx", coordinate(x)}, {"cy", coordinate(y)}, {"r", "3.5"}, {"class", look("dot", number)}},
+    const auto* radius = chart_.small ? "2.5" : "3.5";
+    add("circle", {{"cx", coordinate(x)}, {"cy", coordinate(y)}, {"r", radius}, {"class", look("dot", number)}},
         point_text(series, point));
   }
 
+  // A small chart shows no values at the pointer.
   void read(const ChartSeries& series, const ChartPoint& point) {
+    if (chart_.small) return;
     const auto [x, y] = at(point.x, point.y);
     scene_.readings.push_back({x, y, point_text(series, point)});
   }
 
-  // Draws the arrow for a point beyond the axis.
-  void above(const ChartSeries& series, const ChartPoint& point, std::size_t number) {
+  // Draws the arrow for a point beyond the axis, at the edge.
+  void beyond(const ChartSeries& series, const ChartPoint& point, std::size_t number) {
+    const double half = chart_.small ? 3.5 : 5;
     const double x = along_x(point.x);
-    const double top = frame_.top;
+    const bool is_above = point.y > y_.high;
+    const double tip = is_above ? frame_.top : frame_.bottom;
+    const double base = is_above ? tip + 1.6 * half : tip - 1.6 * half;
     add("path",
-        {{"d", fmt::format("M{} {} L{} {} L{} {} Z", coordinate(x - 5), coordinate(top + 8), coordinate(x),
-                           coordinate(top), coordinate(x + 5), coordinate(top + 8))},
+        {{"d", fmt::format("M{} {} L{} {} L{} {} Z", coordinate(x - half), coordinate(base), coordinate(x),
+                           coordinate(tip), coordinate(x + half), coordinate(base))},
          {"class", look("dot", number)}},
         point_text(series, point));
-    text(x + 9, top + 9, "start", "tick name", format_number(point.y));
+    if (chart_.small) return;
+    text(x + 9, is_above ? tip + 9 : tip, "start", "tick name", format_number(point.y));
     read(series, point);
   }
 

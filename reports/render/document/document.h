@@ -97,7 +97,8 @@ struct Table {
 struct Heading {
   int level = 1;  // from 1
   std::string text;
-  bool folded = false;  // pages and Markdown show its section only after a click
+  bool folded = false;                     // pages and Markdown show its section only after a click
+  Audience audience = Audience::everyone;  // pages: the section has only charts, which other formats do not have
 };
 // The answer of a document in one line.
 struct Headline {
@@ -138,7 +139,24 @@ struct Series {
   std::vector<double> values;
 };
 
-using Block = std::variant<Heading, Headline, Origin, Cards, Paragraph, List, Note, Series, Chart, Timeline, Table>;
+// A small chart (Chart::small) below its title, the newest value and its change. A click on it leads to a large chart.
+struct SmallChart {
+  Chart chart;
+  std::string value;  // with its unit
+  std::string change;
+  Tone tone = Tone::plain;
+  std::string opens;  // the key of that chart, which is in the same document
+};
+// Small charts beside each other, which share their axes. Only pages have them: tables have the same numbers, and files
+// of charts have the large ones.
+struct SmallCharts {
+  std::string key;
+  std::string caption;  // how to read them
+  std::vector<SmallChart> charts;
+};
+
+using Block =
+    std::variant<Heading, Headline, Origin, Cards, Paragraph, List, Note, Series, Chart, SmallCharts, Timeline, Table>;
 
 // A choice that a page of a server offers, as a parameter of its address.
 struct Control {

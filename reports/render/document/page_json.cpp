@@ -218,6 +218,18 @@ struct PageBlock {
   Json operator()(const Chart& block) const {
     return {{"kind", "chart"}, {"key", block.key}, {"scene", scene_json(draw(block))}};
   }
+  Json operator()(const SmallCharts& block) const {
+    Json out{
+        {"kind", "small_charts"}, {"key", block.key}, {"caption", shown(block.caption)}, {"charts", Json::array()}};
+    for (const auto& small : block.charts) {
+      Json entry = toned("small_chart", small.change, small.tone);
+      entry["value"] = shown(small.value);
+      entry["opens"] = small.opens;
+      entry["scene"] = scene_json(draw(small.chart));
+      out["charts"].push_back(std::move(entry));
+    }
+    return out;
+  }
   Json operator()(const Series& block) const {
     Chart chart{.key = "series",
                 .title = block.title,

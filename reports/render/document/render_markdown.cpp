@@ -11,6 +11,7 @@ namespace {
 struct MarkdownBlock {
   // The text of a summary is Markdown, because empty lines surround it.
   Markdown operator()(const Heading& heading) const {
+    if (heading.audience == Audience::pages) return {};
     if (heading.folded) return Markdown::format("<details>\n<summary>\n\n{}\n\n</summary>\n", heading.text);
     return Markdown::format("{:#>{}} {}\n", "", heading.level, heading.text);
   }
@@ -28,6 +29,7 @@ struct MarkdownBlock {
     return Markdown::format("{} {}\n", series.title, sparkline(series.values));
   }
   Markdown operator()(const Chart&) const { return {}; }
+  Markdown operator()(const SmallCharts&) const { return {}; }
   Markdown operator()(const Timeline&) const { return {}; }
   Markdown operator()(const Table& table) const {
     const auto columns = columns_of_rows(table);
@@ -67,7 +69,7 @@ std::string render_markdown(const Document& document) {
   for (const auto& block : document.blocks) {
     if (const auto* heading = std::get_if<Heading>(&block)) {
       if (is_folded) add("</details>\n");
-      is_folded = heading->folded;
+      is_folded = heading->folded && heading->audience != Audience::pages;
     }
     add(std::visit(MarkdownBlock{}, block).text());
   }

@@ -11,7 +11,10 @@ namespace {
 struct TextBlock {
   const TextLayout& layout;
 
-  std::string operator()(const Heading& heading) const { return paragraph(line_text(heading.text), layout.width); }
+  std::string operator()(const Heading& heading) const {
+    if (heading.audience == Audience::pages) return {};
+    return paragraph(line_text(heading.text), layout.width);
+  }
   std::string operator()(const Note& note) const { return paragraph(line_text(note.text), layout.width); }
   std::string operator()(const Headline& block) const { return toned_paragraph(block.text, block.tone); }
   std::string operator()(const Paragraph& block) const { return toned_paragraph(block.text, block.tone); }
@@ -27,6 +30,7 @@ struct TextBlock {
   std::string operator()(const Origin&) const { return {}; }
   std::string operator()(const Cards&) const { return {}; }
   std::string operator()(const Chart&) const { return {}; }
+  std::string operator()(const SmallCharts&) const { return {}; }
   std::string operator()(const Timeline&) const { return {}; }
   std::string operator()(const Table& table) const { return text_table(table, layout); }
 

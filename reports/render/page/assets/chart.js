@@ -24,6 +24,30 @@ function zoomedTicks(axis, low, high) {
   return names.filter((_, i) => i % each === 0);
 }
 
+function makeShape({ tag, text, ...attributes }) {
+  const shape = makeSvg(tag, attributes);
+  if (text !== undefined) shape.append(tag === "text" ? text : makeSvg("title", {}, text));
+  return shape;
+}
+
+// The id of a chart's figure, from its key, which may have spaces.
+function chartId(key) {
+  return "chart-" + encodeURIComponent(key);
+}
+
+// Small charts, each a link to a large one. A folded section opens for its chart; some browsers do not do so themselves.
+function makeSmallCharts({ key, caption, charts }) {
+  const open = (id) => document.getElementById(id)?.closest("details")?.setAttribute("open", "");
+  const items = charts.map(({ text, value, tone, opens, scene }) => {
+    const link = make("a", { href: "#" + chartId(opens) }, make("span", { class: "title" }, scene.title),
+      make("span", { class: "value" }, value, " ", make("span", { class: tone ?? null }, text)),
+      makeSvg("svg", { viewBox: `0 0 ${scene.width} ${scene.height}`, "aria-hidden": "true" }, ...scene.shapes.map(makeShape)));
+    link.addEventListener("click", () => open(chartId(opens)));
+    return make("li", { class: tone ?? null }, link);
+  });
+  return make("section", { "data-key": key }, make("p", { class: "note" }, caption), make("ul", { class: "small-charts" }, ...items));
+}
+
 class ChartView {
   static all = new Set();
 
@@ -46,7 +70,7 @@ class ChartView {
     this.whole = make("button", { type: "button", hidden: true }, "Show all");
     this.whole.addEventListener("click", () => this.zoomAll(0, 1));
     this.readout = make("div", { class: "readout", hidden: true });
-    this.element = make("figure", { "data-key": key }, make("figcaption", {}, scene.title, " ", this.whole),
+    this.element = make("figure", { "data-key": key, id: chartId(key) }, make("figcaption", {}, scene.title, " ", this.whole),
                         make("div", { class: "scroll-chart", tabindex: "0", role: "region", "aria-label": scene.title },
                              this.svg), this.readout);
     this.svg.addEventListener("pointermove", (event) => this.move(event));
@@ -92,8 +116,7 @@ class ChartView {
     // The legend is below the plot.
     const top = Number(attributes.cy ?? attributes.y ?? attributes.y1 ?? 0);
     const isData = DATA_SHAPES.includes(kind) && top <= this.plot.bottom + 1;
-    const shape = makeSvg(tag, attributes);
-    if (text !== undefined) shape.append(tag === "text" ? text : makeSvg("title", {}, text));
+    const shape = makeShape({ tag, text, ...attributes });
     if (tag === "circle" && isData) return this.addDot(attributes, text);
     if (isData && text !== undefined && tag === "rect" && kind !== "shade") {
       const [width, height] = [Number(attributes.width), Number(attributes.height)];

@@ -12,6 +12,7 @@ const BLOCKS = {
   note: (block) => make("p", { class: "note" }, block.text),
   list: (block) => make("ul", {}, ...block.items.map((item) => make("li", {}, item))),
   chart: (block, i) => new ChartView(block.key, i, block.scene).element,
+  small_charts: (block) => makeSmallCharts(block),
   timeline: (block) => new TimelineView(block).element,
   table: (block, i, views, { links, sides, isServed }) => {
     let key = block.key + " " + block.label; // a report has a table for each matrix

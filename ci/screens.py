@@ -135,7 +135,8 @@ class Store:
         comparison = next(sweeps)["sweep_id"]
         return {"serve-overview": (self.db, ""), "serve-runs": (self.db, "runs"), "serve-report": (self.db, "report"),
                 "serve-not-found": (self.db, "run/0123456789ab"), "serve-nights": (self.nights, ""),
-                "serve-history": (self.nights, "history"), "serve-benchmarks": (self.benchmarks, "history"), "serve-alerts": (self.nights, "alerts"),
+                "serve-history": (self.nights, "history"), "serve-benchmarks": (self.benchmarks, "history"),
+                "serve-alerts": (self.nights, "alerts"),
                 "serve-alert": (self.nights, "alerts/" + alert), "serve-comparison": (self.pairs, "report?sweep=" + comparison)}
 
 

@@ -62,8 +62,7 @@ RelativeSeries relative_to_level(const ScreenedSeries& series) {
 }
 
 double percent_of(double ratio) {
-  constexpr double kPercent = 100;
-  return kPercent * (ratio - 1);
+  return 100 * (ratio - 1);
 }
 
 // Widens the range by those of some nights of a series that are not far out.

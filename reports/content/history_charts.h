@@ -25,7 +25,7 @@ Chart score_chart(const harness::ScreenedSeries& series);
 // The last point of that chart; nullopt if there are too few nights.
 std::optional<double> shift_score(const harness::ScreenedSeries& series);
 
-// What the screen says about the newest night.
+// The answer of the screen about the newest night.
 Tone series_tone(const harness::ScreenedSeries& series);
 
 // The screen found a shift, or the alert about a known one is live.

@@ -19,7 +19,7 @@ constexpr double kTextLine = 15;         // the height of a line of text
 constexpr double kLegendLine = 18;       // ... and of the legend
 constexpr double kAxisHeight = 52;       // the ticks and the title below a chart
 constexpr int kSmallWidth = 168;         // page.css has columns of at least this width, so that letters keep their size
-constexpr double kSmallAxisHeight = 18;  // the ticks below a small chart
+constexpr double kSmallAxisHeight = 23;  // the ticks below a small chart
 constexpr std::size_t kColours = 8;
 constexpr std::size_t kMarkedPoints = 100;  // series with more points become a line without marks
 constexpr std::size_t kNameLetters = 44;    // longer names of rows are wrapped
@@ -128,7 +128,7 @@ class Drawing {
     }
     y_ = axis_range(chart.y, ys);
     if (chart.sideways) fit_rows();
-    if (chart.small) frame_ = {.left = 28, .right = kSmallWidth - 5.0, .top = 6, .bottom = 76};
+    if (chart.small) frame_ = {.left = 28, .right = kSmallWidth - 5.0, .top = 10, .bottom = 80};
     scene_.title = shown(chart.title);
     scene_.width = chart.small ? kSmallWidth : kWidth;
     scene_.sideways = chart.sideways;
@@ -305,7 +305,7 @@ class Drawing {
       text(frame_.left - 5, along_y(tick) + 4, "end", "tick", tick_text(chart_.y, tick, kNameLetters));
     }
     const auto ticks = axis_ticks(chart_.x, x_, 2);
-    const double below = frame_.bottom + 14;
+    const double below = frame_.bottom + 19;
     text(1, below, "start", "tick", tick_text(chart_.x, ticks.front(), kNameLetters));
     if (ticks.size() < 2) return;
     text(frame_.right, below, "end", "tick", tick_text(chart_.x, ticks.back(), kNameLetters));

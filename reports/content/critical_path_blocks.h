@@ -16,8 +16,8 @@ TimelineLane critical_path_lane(const harness::CriticalPath& path);
 // first; for programs every share on every rank in nanoseconds.
 Table critical_path_table(const harness::CriticalPath& path, Audience audience);
 
-// "12.3 ms of the step's 14.0 ms pass on rank 3; other ranks wait for it in all_reduce (dp)." nullopt unless one rank
-// has most of the path and others wait for it long enough to matter.
+// "12.3 ms of the 14.0 ms of step 9 pass on rank 3; other ranks wait for it in all_reduce (dp)." nullopt unless one
+// rank has most of the path and others wait for it long enough to matter.
 std::optional<std::string> slow_rank_text(const harness::CriticalPath& path);
 
 std::string no_path_text(harness::NoPath reason);

@@ -51,7 +51,7 @@ class Pages(unittest.TestCase):
         perfbench("plan", QUICKSTART, "--format", "csv", "--html", files["plan"])
         cell = next(csv.DictReader(io.StringIO(perfbench("plan", QUICKSTART, "--format", "csv"))))["cell"]
         perfbench("plan", QUICKSTART, "--explain", cell, "--html", files["explanation"])
-        self.assertIn("| model=gpt-mini", (nights.parent / "summary.md").read_text())
+        self.assertIn("| gpt-mini flash none", (nights.parent / "summary.md").read_text())
         perfbench("history", "--db", nights, "--html", files["history"], exits=(0, 2))
         traced = Path(self.folder.name) / "traced.db"
         perfbench("sweep", QUICKSTART, "--db", traced, "--only", "model=gpt-mini", "--only", "remat=full", "--set",

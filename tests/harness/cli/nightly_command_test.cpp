@@ -102,7 +102,7 @@ TEST_F(NightlyCommand, FindsConfirmsAndAlertsAPlantedRegression) {
   EXPECT_THAT(night.output, HasSubstr("Planted tonight: slow:span=matmul,fraction=1 in attention=flash"));
   EXPECT_THAT(night.output, HasSubstr("::error"));
   EXPECT_THAT(read_text(scratch_ / "n.xml"), HasSubstr("<failure"));
-  EXPECT_THAT(read_text(scratch_ / "n.md"), HasSubstr(", confirmed"));
+  EXPECT_THAT(read_text(scratch_ / "n.md"), HasSubstr("] regression, confirmed"));
 
   const auto db = open_database(scratch_ / "n.db", {.mode = OpenMode::read_only});
   const auto alerts = load_alerts(db, AlertScope::live);
@@ -119,7 +119,7 @@ TEST_F(NightlyCommand, FindsConfirmsAndAlertsAPlantedRegression) {
   EXPECT_GT(*finding.ratio_high, *finding.ratio);
   EXPECT_THAT(finding.last_good.sweep_id, testing::StartsWith("simulated-"));
   EXPECT_THAT(finding.confirmation, SizeIs(1));
-  EXPECT_THAT(perfbench({"alerts", "list", "--db", "n.db"}).output, HasSubstr("| flash"));
+  EXPECT_THAT(perfbench({"alerts", "list", "--db", "n.db"}).output, HasSubstr("| flash |"));
 
   const auto ledger = perfbench({"show", "alert:" + alerts.front().alert_id, "--db", "n.db"});
   EXPECT_EQ(ledger.exit_code, 0) << ledger.error_output;
@@ -230,7 +230,7 @@ TEST_F(NightlyCommand, ANightOnANewMachineIsComparedWithTheLastGoodEngine) {
   for (const auto* night_of : {"the first", "the second, while the alerts are open"}) {
     const auto slower = nightly({});
     EXPECT_EQ(slower.exit_code, 1) << night_of << slower.output << slower.error_output;
-    EXPECT_THAT(slower.output, HasSubstr(", confirmed")) << night_of;
+    EXPECT_THAT(slower.output, HasSubstr("] regression, confirmed")) << night_of;
   }
   {
     const auto db = open_database(scratch_ / "n.db", {.mode = OpenMode::read_only});
@@ -295,7 +295,8 @@ TEST_F(NightlyCommand, NightsOfOtherHostsAndKernelsFormOneSeries) {
   write_engine(scratch_ / "perfbench-engine", "1.4 PERFBENCH_FAKE_HOST=another PERFBENCH_FAKE_KERNEL=6.99");
   const auto night = nightly({"--no-confirm"});
   EXPECT_EQ(night.exit_code, 2) << night.output << night.error_output;
-  EXPECT_THAT(night.output, testing::ContainsRegex("step_time_s [|] +[+]"));
+  EXPECT_THAT(night.output,
+              testing::AllOf(testing::ContainsRegex("step_time_s [|] +[+]"), HasSubstr("] regression, ")));
   EXPECT_THAT(night.output, HasSubstr("Tonight has other facts of one class of machine: hostname fake -> another; "
                                       "kernel  -> 6.99"));
 }
@@ -321,7 +322,7 @@ TEST_F(NightlyCommand, ASlowdownByANewLibraryIsNotRefuted) {
                     fs::copy_options::overwrite_existing);
     const auto night = nightly({});
     EXPECT_EQ(night.exit_code, 2) << engine << night.output << night.error_output;
-    EXPECT_THAT(night.output, HasSubstr(", undecided")) << engine;
+    EXPECT_THAT(night.output, HasSubstr(", undecided: ")) << engine;
     EXPECT_THAT(night.output, HasSubstr("libraries.oneDNN 2.6 -> 3.1")) << engine;
   }
   upgrade("2.6", "1");

@@ -369,7 +369,8 @@ TEST_F(ProgramNights, CompareWithTheCommitOfTheLastGoodNight) {
   commit("slow", 110);
   const auto slow = night();
   EXPECT_EQ(slow.exit_code, 1) << slow.error_output;
-  EXPECT_THAT(slow.output, testing::ContainsRegex("step_time_s [|] +[+](9.9|10)"));
+  EXPECT_THAT(slow.output,
+              testing::AllOf(testing::ContainsRegex("step_time_s [|] +[+](9.9|10)"), HasSubstr("] regression, ")));
   EXPECT_THAT(slow.output, HasSubstr("compared with the program of "));
 }
 
@@ -390,7 +391,8 @@ TEST_F(ProgramNights, JudgeWhatTheProgramDeclares) {
   write("180");
   const auto end = night();
   EXPECT_EQ(end.exit_code, 1) << end.error_output;
-  EXPECT_THAT(end.output, testing::ContainsRegex("words_per_s [|] +-(9.9|10)"));
+  EXPECT_THAT(end.output,
+              testing::AllOf(testing::ContainsRegex("words_per_s [|] +-(9.9|10)"), HasSubstr("] regression, ")));
   const auto row = rows().at(0);
   EXPECT_NEAR(row["words_per_s"].get<double>(), 200, 40);
   EXPECT_THAT(perfbench({"report", "--sweep", "all"}).output, HasSubstr("words_per_s"));
@@ -446,7 +448,7 @@ TEST_F(ProgramNights, JudgeTheWallTimeOfAProgramThatSaysNothing) {
   write("0.4");
   const auto end = night();
   EXPECT_EQ(end.exit_code, 1) << end.output << end.error_output;
-  EXPECT_THAT(end.output, testing::ContainsRegex("wall_time_s [|] +[+]2"));
+  EXPECT_THAT(end.output, testing::AllOf(testing::ContainsRegex("wall_time_s [|] +[+]2"), HasSubstr("] regression, ")));
 }
 
 // A cell whose batch contradicts its mesh runs nothing, and has no program.

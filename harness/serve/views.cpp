@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <filesystem>
 #include <initializer_list>
 #include <sstream>
 #include <string>
@@ -216,10 +215,10 @@ Document run(const Asked& asked) {
   return out;
 }
 
-std::filesystem::path folder_of(const Asked& asked, const NamedRun& named) {
+TracedRun traced_run(const Asked& asked, const NamedRun& named) {
   const auto folder = folder_of_run(asked.db, named, runs_folder({}, asked.db.path()));
   if (!folder) throw InputError("the run directory of " + named.text() + " does not exist any more");
-  return *folder;
+  return read_traced_run(*folder);
 }
 
 Document trace(const Asked& asked) {
@@ -228,12 +227,12 @@ Document trace(const Asked& asked) {
   Document out{.lasting = true};
   if (against.empty()) {
     out.add(reports::Heading{.level = 1, .text = "Traced steps of " + named.text()});
-    append(out, reports::trace_view(folder_of(asked, named), asked.installation));
+    append(out, reports::trace_view(traced_run(asked, named), asked.installation));
     return out;
   }
   const auto before = run_of_address(asked, against, asked.parameter("against_subject", ""));
   out.add(reports::Heading{.level = 1, .text = "B, " + named.text() + ", against A, " + before.text()});
-  append(out, reports::trace_difference_view(traces_of(folder_of(asked, before)), traces_of(folder_of(asked, named))));
+  append(out, reports::trace_difference_view(traced_run(asked, before).traces, traced_run(asked, named).traces));
   return out;
 }
 

@@ -1,6 +1,8 @@
 #include "harness/trace/roofline.h"
 
 #include <algorithm>
+#include <functional>
+#include <limits>
 #include <map>
 
 #include "harness/trace/activities.h"
@@ -19,13 +21,12 @@ struct Stretch {
 double covered_s(std::vector<Stretch>& stretches) {
   std::ranges::sort(stretches, {}, &Stretch::start_ns);
   std::int64_t sum = 0;
-  std::int64_t end = 0;
-  bool is_first = true;
+  std::int64_t covered_to = std::numeric_limits<std::int64_t>::min();
   for (const auto& one : stretches) {
-    const auto from = is_first ? one.start_ns : std::max(one.start_ns, end);
-    end = is_first ? one.end_ns : std::max(end, one.end_ns);
-    sum += std::max<std::int64_t>(0, end - from);
-    is_first = false;
+    const auto from = std::max(one.start_ns, covered_to);
+    if (one.end_ns <= from) continue;
+    sum += one.end_ns - from;
+    covered_to = one.end_ns;
   }
   return kSecondsOfNs * static_cast<double>(sum);
 }

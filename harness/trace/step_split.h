@@ -31,6 +31,9 @@ struct StepSplit {
 // By step. Where several activities run at once, a moment counts to the first part in the order of trace_part.h, and
 // within the part to the activity that began first.
 std::vector<StepSplit> split_steps(const RankTrace& trace);
+// The splits of all ranks, in sequence.
+std::vector<StepSplit> split_steps(const std::vector<RankTrace>& traces);
+
 // A stretch of time that counts to one activity, or is idle.
 struct StepStretch {
   TracePart part = TracePart::other;
@@ -39,11 +42,9 @@ struct StepStretch {
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
 };
+
 // The same rule, moment by moment: stretches without gaps from begin_ns to end_ns, neighbours of which differ.
 std::vector<StepStretch> stretches_of(const std::vector<Activity>& activities, std::int64_t begin_ns,
                                       std::int64_t end_ns);
-
-// The splits of all ranks, in sequence.
-std::vector<StepSplit> split_steps(const std::vector<RankTrace>& traces);
 
 }  // namespace perfbench::harness

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "harness/stats/screen.h"
+#include "harness/system/utc.h"
 #include "reports/content/alert_document.h"
 #include "reports/render/chart/axis.h"
 #include "workloads/spec/metric_catalog.h"
@@ -36,7 +37,7 @@ double place(std::size_t night) {
 // The axis of all charts of a series: its nights in order, named by their dates.
 ChartAxis nights_axis(const ScreenedSeries& series) {
   ChartAxis out{.title = "night"};
-  for (const auto& night : series.nights) out.categories.push_back(night.night.started_utc.substr(0, 10));
+  for (const auto& night : series.nights) out.categories.push_back(harness::date_of(night.night.started_utc));
   return out;
 }
 
@@ -153,4 +154,5 @@ std::vector<const ScreenedSeries*> drawn_series(const harness::HistoryResult& re
   out.resize(std::min(most, out.size()));
   return out;
 }
+
 }  // namespace perfbench::reports

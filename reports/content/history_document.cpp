@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "harness/system/utc.h"
 #include "reports/content/alert_document.h"
 #include "reports/content/cells.h"
 #include "reports/content/history_charts.h"
@@ -34,11 +35,12 @@ std::string result_text(const ScreenedSeries& series) {
       return fmt::format("too few nights ({})", series.screened.size());
     case ScreenState::shifted:
       return fmt::format("{} {} since {}", spec::enum_name(series.finding->kind), change_text(*series.finding),
-                         series.finding->first_bad.started_utc.substr(0, 10));
+                         harness::date_of(series.finding->first_bad.started_utc));
     case ScreenState::steady:
       break;
   }
-  if (series.known) return fmt::format("known since {}: {}", series.known->first_utc.substr(0, 10), series.known->told);
+  if (series.known)
+    return fmt::format("known since {}: {}", harness::date_of(series.known->first_utc), series.known->told);
   return "steady";
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "harness/matrix/matrix.h"
+#include "harness/system/utc.h"
 #include "reports/content/alert_document.h"
 #include "reports/content/cells.h"
 #include "reports/content/headline.h"
@@ -267,8 +268,8 @@ Check check_of_cell(const harness::NightReport& report, const harness::NightCell
 
 Document night_document(const harness::NightReport& report, const std::string& db) {
   Document out;
-  out.add(
-      Heading{.text = fmt::format("{} on {}: {}", report.matrix, report.started_utc.substr(0, 10), word_of(report))});
+  out.add(Heading{
+      .text = fmt::format("{} on {}: {}", report.matrix, harness::date_of(report.started_utc), word_of(report))});
   const bool is_named = report.verdict == harness::Verdict::regressed || report.verdict == harness::Verdict::improved;
   if (is_named) out.add(headline(report.verdict, judged_cells(report)));
   out.add_origin("Date", report.started_utc);

@@ -34,10 +34,9 @@ Document difference_view(const harness::Connection& db, harness::NamedRun left, 
   return difference_document(harness::hold_side_by_side(std::move(first), side(right)));
 }
 
-Document trace_view(const std::filesystem::path& folder, const harness::Installation& installation) {
-  const auto traces = harness::traces_of(folder);
-  auto out = trace_document(traces, harness::mesh_of(folder));
-  if (const auto roofline = harness::roofline_of(folder, traces, installation)) add_roofline(out, *roofline);
+Document trace_view(const harness::TracedRun& traced, const harness::Installation& installation) {
+  auto out = trace_document(traced.traces, traced.run ? std::optional(traced.run->mesh) : std::nullopt);
+  if (const auto roofline = harness::roofline_of(traced, installation)) add_roofline(out, *roofline);
   return out;
 }
 

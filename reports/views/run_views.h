@@ -41,8 +41,7 @@ Document run_view(const harness::Connection& db, harness::NamedRun named, const 
 Document difference_view(const harness::Connection& db, harness::NamedRun left, harness::NamedRun right,
                          const RunQuery& query, const harness::Installation& installation);
 
-// The traced steps of the attempt in this folder. Throws InputError if it has none.
-Document trace_view(const std::filesystem::path& folder, const harness::Installation& installation);
+Document trace_view(const harness::TracedRun& traced, const harness::Installation& installation);
 // Throws InputError for steps that cannot be compared.
 Document trace_difference_view(const std::vector<harness::RankTrace>& before,
                                const std::vector<harness::RankTrace>& after);

@@ -21,11 +21,10 @@ namespace perfbench::harness {
 namespace fs = std::filesystem;
 namespace {
 
-// A document that is damaged or of another form counts as absent: the rest of the page needs none of it.
-template <class Parse>
-auto readable_document(const fs::path& file, const Parse& parse) -> decltype(read_document(file, parse)) {
+// A file that is damaged or of another form counts as absent: the rest of the page does not need it.
+std::optional<spec::EnvironmentRecord> readable_environment(const fs::path& file) {
   try {
-    return read_document(file, parse);
+    return read_document(file, spec::parse_environment);
   } catch (const DamagedFile&) {
     return std::nullopt;
   } catch (const spec::SpecError&) {
@@ -57,7 +56,7 @@ spec::DryOperations count_with_engine(const EngineProgram& engine, const spec::R
 
 std::optional<DevicePeaks> peaks_of(const fs::path& folder, const spec::RunSpec& run,
                                     const Installation& installation) {
-  const auto environment = readable_document(folder / kEnvironmentFile, spec::parse_environment);
+  const auto environment = readable_environment(folder / kEnvironmentFile);
   const auto name = hardware_name(run, {{"gpu_model", environment ? environment->gpu_model : ""}});
   if (name == "host") {
     if (!environment || environment->peak_flops_per_s <= 0 || run.device != spec::Device::cpu) return std::nullopt;
@@ -75,11 +74,10 @@ std::optional<DevicePeaks> peaks_of(const fs::path& folder, const spec::RunSpec&
 
 }  // namespace
 
-std::optional<TracedRoofline> roofline_of(const fs::path& folder, const std::vector<RankTrace>& traces,
-                                          const Installation& installation) {
-  const auto run = readable_document(folder / kRunFile, spec::parse_recorded_run);
-  if (!run || run->program || traces.empty()) return std::nullopt;
-  const auto& trace = traces.front();
+std::optional<TracedRoofline> roofline_of(const TracedRun& traced, const Installation& installation) {
+  const auto& run = traced.run;
+  if (!run || run->program) return std::nullopt;
+  const auto& trace = traced.traces.front();
   TracedRoofline out{.rank = trace.rank};
   if (trace.end.dropped_records > 0) {
     out.missing = "records of the trace were dropped, so that the times of operations are too small";
@@ -87,7 +85,7 @@ std::optional<TracedRoofline> roofline_of(const fs::path& folder, const std::vec
   }
   try {
     out.rates = operation_rates(trace, count_with_engine({installation.engine}, *run, trace.rank));
-    out.peaks = peaks_of(folder, *run, installation);
+    out.peaks = peaks_of(traced.folder, *run, installation);
   } catch (const std::runtime_error& e) {
     out.missing = e.what();
   }

@@ -3,12 +3,12 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "harness/app/installation.h"
+#include "harness/app/runs/traced_run.h"
 #include "harness/trace/roofline.h"
 
 namespace perfbench::harness {
@@ -20,9 +20,8 @@ struct TracedRoofline {
   std::string missing = {};               // why there are no rates; empty if there are some
 };
 
-// For the first of the traces, which are those of the folder of an attempt. nullopt for a run of a training program,
-// and for a folder without run.json: nothing counts their operations.
-std::optional<TracedRoofline> roofline_of(const std::filesystem::path& folder, const std::vector<RankTrace>& traces,
-                                          const Installation& installation);
+// For the first of the traces. nullopt for a run of a training program, and for a folder without run.json: nothing
+// counts their operations.
+std::optional<TracedRoofline> roofline_of(const TracedRun& traced, const Installation& installation);
 
 }  // namespace perfbench::harness

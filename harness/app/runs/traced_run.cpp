@@ -15,11 +15,11 @@
 namespace perfbench::harness {
 namespace fs = std::filesystem;
 
-std::optional<spec::MeshSpec> mesh_of(const fs::path& folder) {
+namespace {
+
+std::optional<spec::RunSpec> run_of(const fs::path& folder) {
   try {
-    const auto run = read_document(folder / kRunFile, spec::parse_recorded_run);
-    if (!run) return std::nullopt;
-    return run->mesh;
+    return read_document(folder / kRunFile, spec::parse_recorded_run);
   } catch (const DamagedFile& e) {
     throw InputError(fmt::format("[trace] {}/{}", folder.string(), e.what()));
   } catch (const spec::SpecError& e) {
@@ -27,16 +27,18 @@ std::optional<spec::MeshSpec> mesh_of(const fs::path& folder) {
   }
 }
 
-std::vector<RankTrace> traces_of(const fs::path& folder) {
-  const auto mesh = mesh_of(folder);
-  auto traces = read_traces(folder, mesh ? std::optional(mesh->devices()) : std::nullopt);
-  if (traces.empty()) {
+}  // namespace
+
+TracedRun read_traced_run(const fs::path& folder) {
+  TracedRun out{.folder = folder, .run = run_of(folder)};
+  out.traces = read_traces(folder, out.run ? std::optional(out.run->mesh.devices()) : std::nullopt);
+  if (out.traces.empty()) {
     throw InputError(
         fmt::format("[trace] {} has no {}: its run traced no steps; set trace_steps or profile in the matrix, or run "
                     "`perfbench sweep FILE --set trace_steps=2`",
                     folder.string(), trace_file(0)));
   }
-  return traces;
+  return out;
 }
 
 TraceDifference hold_traces_side_by_side(const std::vector<RankTrace>& before, const std::vector<RankTrace>& after) {

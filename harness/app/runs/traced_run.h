@@ -8,16 +8,18 @@
 #include "harness/evidence/trace_file.h"
 #include "harness/trace/attribution.h"
 #include "harness/trace/step_alignment.h"
-#include "workloads/spec/mesh_spec.h"
+#include "workloads/spec/run_spec.h"
 
 namespace perfbench::harness {
 
-// The mesh that the folder's run.json names, if it exists. Throws InputError if it is damaged.
-std::optional<spec::MeshSpec> mesh_of(const std::filesystem::path& folder);
+struct TracedRun {
+  std::filesystem::path folder;        // of its attempt
+  std::optional<spec::RunSpec> run;    // of the folder's run.json, if it exists
+  std::vector<RankTrace> traces = {};  // of every rank that run.json names; never empty
+};
 
-// Reads the traces of every rank that the folder's run.json names, if it exists. Throws InputError if no step was
-// traced, or a file is damaged.
-std::vector<RankTrace> traces_of(const std::filesystem::path& folder);
+// Throws InputError if no step was traced, or a file is damaged.
+TracedRun read_traced_run(const std::filesystem::path& folder);
 
 struct TraceDifference {
   Attribution parts;

@@ -51,8 +51,8 @@ fs::path traced_folder(const std::string& named, const RunPlaces& places) {
   return fs::exists(fs::path(named) / trace_file(0), none) ? fs::path(named) : find_run_folder(places, named, "trace");
 }
 
-reports::Document difference(const TraceOptions& options, const fs::path& folder) {
-  return reports::trace_difference_view(traces_of(traced_folder(options.against, options.places)), traces_of(folder));
+reports::Document difference(const TraceOptions& options, const std::vector<RankTrace>& traces) {
+  return reports::trace_difference_view(read_traced_run(traced_folder(options.against, options.places)).traces, traces);
 }
 
 ExitCode trace(const TraceOptions& options, const CommandContext& context) {
@@ -62,8 +62,10 @@ ExitCode trace(const TraceOptions& options, const CommandContext& context) {
                                  spec::enum_name(options.format)));
   }
   const auto folder = traced_folder(options.run, options.places);
+  const auto traced = read_traced_run(folder);
   const auto document = [&] {
-    auto out = options.against.empty() ? reports::trace_view(folder, {context.engine}) : difference(options, folder);
+    auto out =
+        options.against.empty() ? reports::trace_view(traced, {context.engine}) : difference(options, traced.traces);
     out.page_title = options.against.empty() ? "Traced steps of " + options.run
                                              : "B, " + options.run + ", compared with A, " + options.against;
     return out;
@@ -75,18 +77,17 @@ ExitCode trace(const TraceOptions& options, const CommandContext& context) {
     return ExitCode::fine;
   }
   if (!options.layout.html.empty()) write_page(document(), options.layout);
-  const auto traces = traces_of(folder);
   if (options.format == TraceFormat::sqlite) {
     const auto file = output.empty() ? folder / kTraceDatabaseFile : output;
-    write_nsight_sqlite(file, traces);
+    write_nsight_sqlite(file, traced.traces);
     reports::print("{}\n", file.string());
     return ExitCode::fine;
   }
   if (output.empty()) {
-    reports::print_text(stdout, chrome_json(traces));
+    reports::print_text(stdout, chrome_json(traced.traces));
     return ExitCode::fine;
   }
-  write_output(output, chrome_json(traces));
+  write_output(output, chrome_json(traced.traces));
   reports::print("{}\n", output.string());
   return ExitCode::fine;
 }

@@ -50,10 +50,64 @@ std::optional<Digits> digits_at(std::string_view text, std::size_t at) {
   return Digits{value, static_cast<std::size_t>(end - text.data())};
 }
 
+// The next tag of Open MPI from `from` on, such as "[1,3]<stdout>:". Empty if there is none.
+std::string_view find_tag(std::string_view line, std::size_t from) {
+  constexpr std::string_view kStream = "]<std";
+  constexpr std::size_t kLongestJob = 256;
+  for (auto stream = line.find(kStream, from); stream != std::string_view::npos;
+       stream = line.find(kStream, stream + 1)) {
+    const auto first = std::max(from, stream - std::min(stream, kLongestJob));
+    const auto job = line.substr(first, stream - first);
+    const auto begin = job.rfind('[');
+    const auto name = line.substr(stream + kStream.size(), std::string_view("out>:").size());
+    if (begin == std::string_view::npos || (name != "out>:" && name != "err>:")) continue;
+    if (job.find(',', begin) == std::string_view::npos) continue;
+    return line.substr(first + begin, stream + kStream.size() + name.size() - (first + begin));
+  }
+  return {};
+}
+
 }  // namespace
 
 void LineFeed::end_line(std::string_view line, ArrivalTime at_ns, const OnLine& on_line) {
   line = line.substr(0, kLongestLine);
+  if (const auto tag = find_tag(line, 0); !tag.empty()) {
+    return end_tagged_line(line, static_cast<std::size_t>(tag.data() - line.data()), at_ns, on_line);
+  }
+  give(line, at_ns, on_line);
+}
+
+void LineFeed::end_tagged_line(std::string_view line, std::size_t first_tag, ArrivalTime at_ns, const OnLine& on_line) {
+  give(line.substr(0, first_tag), at_ns, on_line);  // text without a tag is mpirun's own
+  line.remove_prefix(first_tag);
+  while (!line.empty()) {
+    const auto tag = find_tag(line, 0);
+    const auto next = find_tag(line, tag.size());
+    const auto piece = line.substr(0, next.empty() ? line.size() : static_cast<std::size_t>(next.data() - line.data()));
+    line.remove_prefix(piece.size());
+    const auto begun = begun_.find(std::string(tag));
+    if (line.empty()) {
+      if (begun == begun_.end()) return give(piece, at_ns, on_line);
+      begun_bytes_ -= begun->second.size();
+      const auto whole = begun->second.append(piece.substr(tag.size()));
+      begun_.erase(begun);
+      return give(whole, at_ns, on_line);
+    }
+    if (begun_bytes_ + piece.size() > kLongestLine) {  // a hostile log must not fill the memory
+      give(piece, at_ns, on_line);
+      continue;
+    }
+    begun_bytes_ += piece.size();
+    if (begun == begun_.end()) {
+      begun_.emplace(tag, piece);
+    } else {
+      begun_bytes_ -= tag.size();
+      begun->second.append(piece.substr(tag.size()));
+    }
+  }
+}
+
+void LineFeed::give(std::string_view line, ArrivalTime at_ns, const OnLine& on_line) {
   if (line.empty()) return;
   if (line.find(kEscape) == std::string_view::npos) return on_line(line, at_ns);
   remove_escapes(line, cleaned_);

@@ -1,7 +1,10 @@
-// Splits a log, which arrives in chunks, into lines. A line ends at
-//   or \r, because a progress bar and a record can share one
-// . Removes colours and other terminal commands. The time is proportional to the length of the text, however it is
-// divided.
+// Splits a log, which arrives in chunks, into lines. A line ends at \n or \r, because a progress bar and a record can
+// share one \n. Removes colours and other terminal commands. The time is proportional to the length of the text,
+// however it is divided.
+//
+// `mpirun --tag-output` of Open MPI 4 puts a tag before each piece that it reads from a rank, and adds no line end to a
+// piece. If ranks print lines in pieces, one line of the log has text of several ranks. Each piece goes back to its
+// rank here.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 
 namespace perfbench::readers {
 
@@ -25,12 +29,16 @@ class LineFeed {
 
   // Whether text without a line end is left. It may be cut off in the middle of a number, so it does not count as a
   // line.
-  bool has_partial_line() const { return !partial_.empty(); }
+  bool has_partial_line() const { return !partial_.empty() || !begun_.empty(); }
 
  private:
   void end_line(std::string_view line, ArrivalTime at_ns, const OnLine& on_line);
+  void end_tagged_line(std::string_view line, std::size_t first_tag, ArrivalTime at_ns, const OnLine& on_line);
+  void give(std::string_view line, ArrivalTime at_ns, const OnLine& on_line);
 
   std::string partial_;
+  std::unordered_map<std::string, std::string> begun_;  // by tag: the beginning of a line, with the tag
+  std::size_t begun_bytes_ = 0;
   std::string cleaned_;
 };
 

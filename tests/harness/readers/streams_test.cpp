@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
+#include <random>
 
 #include "harness/readers/settle.h"
 #include "tests/harness/readers/read_text.h"
@@ -293,6 +295,11 @@ TEST_P(NumberedLogs, TwoAttemptsAreOneLog) {
   }
 }
 
+// Their records have parts without a step or without a prefix, which their ranks must not mix.
+bool prints_on_one_rank(const Program& program) {
+  return program.name == "megatron_bridge" || program.name == "axlearn" || !program.prints_steps;
+}
+
 TEST_P(Logs, SeveralRanksGiveTheValuesOfTheLowest) {
   for (const auto& launcher : {std::pair{"[rank", "]:"}, std::pair{"[1,", "]<stdout>:"}, std::pair{"", ": "}}) {
     std::string log;
@@ -308,12 +315,63 @@ TEST_P(Logs, SeveralRanksGiveTheValuesOfTheLowest) {
         EXPECT_LE(sample.value, 0.1041) << launcher.first << sample.step;
       }
     }
-    const bool one_stream =
-        program().name == "megatron_bridge" || program().name == "axlearn" || !program().prints_steps;
-    if (!one_stream) {
+    if (!prints_on_one_rank(program())) {
       EXPECT_THAT(settled.notes, testing::Contains(HasSubstr("3 ranks printed records"))) << launcher.first;
     }
   }
+}
+
+// `mpirun --tag-output` of Open MPI 4 puts a tag before each piece that it reads from a rank's pipe, and after each line
+// end in the piece.
+std::string tagged(const std::string& piece, int rank) {
+  const auto tag = fmt::format("[1,{}]<stdout>:", rank);
+  std::string out = tag;
+  for (std::size_t i = 0; i < piece.size(); ++i) {
+    out += piece[i];
+    if (piece[i] == '\n' && i + 1 < piece.size()) out += tag;
+  }
+  return out;
+}
+
+TEST_P(Logs, RanksThatPrintLinesInPiecesAreToldApart) {
+  const int ranks = prints_on_one_rank(program()) ? 1 : 3;
+  std::vector<std::string> left;
+  for (int rank = 0; rank < ranks; ++rank) left.push_back(log_of(program(), 0, kSteps, rank));
+  std::string log;
+  std::mt19937 random(7);
+  while (!std::ranges::all_of(left, &std::string::empty)) {
+    auto& text = left[random() % left.size()];
+    const auto piece = text.substr(0, 1 + random() % 60);
+    text.erase(0, piece.size());
+    if (!piece.empty()) log += tagged(piece, static_cast<int>(&text - left.data()));
+  }
+  const auto found = read(log);
+  for (int rank = 0; rank < ranks; ++rank) {
+    SCOPED_TRACE(rank);
+    auto of_rank = found;
+    std::erase_if(of_rank.samples, [&](const auto& sample) { return sample.rank != rank; });
+    expect_same(of_rank, read(log_of(program(), 0, kSteps, rank)));
+  }
+}
+
+// Lines that begin tags and end none, and a new rank in each piece: neither time nor memory grows with the product.
+TEST(Tags, ThatAreHostileCostNoMoreThanText) {
+  std::string log;
+  for (int i = 0; i < 100'000; ++i) log += "[1]<stdx";
+  for (int i = 0; i < 5; ++i) {
+    log += "\n";
+    for (int rank = 0; rank < 40'000; ++rank) log += fmt::format("[1,{}{}]<stdout>:x", i, rank);
+  }
+  log += "\n[1,0]<stdout>: step 1 loss 2.5\n";
+  LineFeed feed;
+  int lines = 0;
+  std::string last;
+  feed.feed(log, std::nullopt, [&](std::string_view line, ArrivalTime) {
+    lines += 1;
+    last = line;
+  });
+  EXPECT_GT(lines, 100'000);  // pieces over the limit are lines of their own
+  EXPECT_EQ(last, "[1,0]<stdout>: step 1 loss 2.5");
 }
 
 TEST_P(LogsWithLosses, SayWhenALossIsNotANumber) {

@@ -107,6 +107,14 @@ void from_text(const std::string& text, const spec::MemberType& type, void* valu
 
 }  // namespace
 
+std::string device_model(const std::map<std::string, std::string>& facts) {
+  for (const auto* name : {"gpu_model", "cpu_model"}) {
+    const auto found = facts.find(name);
+    if (found != facts.end() && !found->second.empty()) return found->second;
+  }
+  return "";
+}
+
 bool is_build_fact(std::string_view fact) {
   return contains(kBuildFacts, fact.substr(0, fact.find('.')));
 }

@@ -41,6 +41,9 @@ struct EnvironmentRows {
   std::string fingerprint;                                 // SHA-256 over facts
 };
 
+// The model of the GPU, otherwise that of the CPU. Empty if neither is known.
+std::string device_model(const std::map<std::string, std::string>& facts);
+
 // A fact that changes with a new build or another layout of the run, and not with the machine: "git_commit",
 // "libraries.oneDNN".
 bool is_build_fact(std::string_view fact);

@@ -232,7 +232,7 @@ Document trace(const Asked& asked) {
   }
   const auto before = run_of_address(asked, against, asked.parameter("against_subject", ""));
   out.add(reports::Heading{.level = 1, .text = "B, " + named.text() + ", against A, " + before.text()});
-  append(out, reports::trace_difference_view(traced_run(asked, before).traces, traced_run(asked, named).traces));
+  append(out, reports::trace_difference_view(traced_run(asked, before), traced_run(asked, named)));
   return out;
 }
 

@@ -42,10 +42,14 @@ Colour colour_of(Tone tone) {
   return Colour::plain;
 }
 
-Cell id_cell(const std::string& id) {
+std::string first_digits(const std::string& id) {
   constexpr std::size_t kDigits = 12;
+  return id.substr(0, kDigits);
+}
+
+Cell id_cell(const std::string& id) {
   if (id.empty()) return {kNothing, Value()};
-  return {id.substr(0, kDigits), Value(id)};
+  return {first_digits(id), Value(id)};
 }
 
 Cell count_cell(std::int64_t value) {

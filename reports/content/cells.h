@@ -19,7 +19,9 @@ namespace perfbench::reports {
 Tone tone_of(harness::Verdict verdict);
 Colour colour_of(Tone tone);  // of a chart's series
 
-// The first digits of an id or a digest; all of it for programs. Empty: unknown.
+// The first digits of an id, a commit or a digest.
+std::string first_digits(const std::string& id);
+// The same as a cell, with all of it for programs. Empty: unknown.
 Cell id_cell(const std::string& id);
 
 // An optional number as JSON. Infinity becomes null too, because JSON does not have it.

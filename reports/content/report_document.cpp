@@ -26,8 +26,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kCommitDigits = 12;
-
 std::string configuration_of(const ReportRow& row) {
   std::string out;
   for (const auto& column : columns(TableStyle::table)) {
@@ -261,7 +259,7 @@ void add_report_origin(Document& out, const Report& report) {
   for (const auto& row : report.rows) newest = std::max(newest, row.started_utc);
   out.add_origin("Date", newest);
   out.add_origin("Machine", shared_by(report.rows, &ReportRow::processor));
-  out.add_origin("Commit", shared_by(report.rows, &ReportRow::commit).substr(0, kCommitDigits));
+  out.add_origin("Commit", first_digits(shared_by(report.rows, &ReportRow::commit)));
   out.add_origin("Sweep", shared_by(report.rows, &ReportRow::sweep_id));
   out.add_origin("Compared with", report.baseline);
 }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "harness/app/execution.h"
+#include "harness/evidence/environment_rows.h"
 #include "harness/matrix/matrix.h"
 #include "reports/content/cells.h"
 #include "reports/content/listed_table.h"
@@ -143,14 +144,10 @@ Cards run_cards(const RunView& view) {
 }
 
 void add_run_origin(Document& out, const RunView& view) {
-  const auto fact = [&view](const char* name) {
-    const auto found = view.environment.find(name);
-    return found == view.environment.end() ? std::string() : found->second;
-  };
   const auto& newest = view.subjects.back();
   out.add_origin("Date", newest.started_utc);
-  out.add_origin("Machine", fact("gpu_name").empty() ? fact("cpu_model") : fact("gpu_name"));
-  out.add_origin("Commit", id_cell(newest.subject.git_commit).text);
+  out.add_origin("Machine", harness::device_model(view.environment));
+  out.add_origin("Commit", first_digits(newest.subject.git_commit));
   out.add_origin("Cell", harness::shown_label(view.attempts.back().attempt.cell));
 }
 

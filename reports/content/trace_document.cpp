@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
+#include <functional>
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -141,8 +143,27 @@ std::string attribution_json(const Attribution& attribution) {
   return json_text(out, 2);
 }
 
+namespace {
+
+// "A traced step of B takes 3.1 ms longer than A's 24 ms; most of it is +2.9 ms backward matmul"
+Headline difference_headline(const Attribution& attribution) {
+  const auto difference = attribution.difference_s();
+  if (difference == 0) return {.text = "The traced steps of A and B take equally long"};
+  auto text = fmt::format("A traced step of B takes {} {} than A's {}", format_amount(std::abs(difference), "s"),
+                          difference > 0 ? "longer" : "less", format_amount(attribution.a_s, "s"));
+  const auto& largest = attribution.shares.front();
+  if (largest.difference_s() != 0) {
+    text +=
+        fmt::format("; the largest change is {} in {}", human_time_change(largest.difference_s() * 1e9), largest.name);
+  }
+  return {.text = text};
+}
+
+}  // namespace
+
 Document attribution_document(const Attribution& attribution, std::size_t most) {
   Document out;
+  out.add(difference_headline(attribution));
   out.add(attribution_table(attribution, most));
   out.add(attribution_chart(attribution, most));
   auto all = share_table(Audience::programs);
@@ -216,32 +237,67 @@ Table table_for_programs(const std::vector<TraceSummary>& summaries) {
   return table;
 }
 
-// Means over all ranks and steps; the bars sum to the step.
-Chart parts_chart(const std::vector<TraceSummary>& summaries) {
+struct MeanPart {
+  std::string title;
+  double seconds = 0;
+  double step_fraction = 0;
+};
+
+// Means over all ranks and steps. The parts that took time, in the order of the table; they sum to the step.
+struct MeanStep {
+  double seconds = 0;
+  std::vector<MeanPart> parts = {};
+};
+
+MeanStep mean_step(const std::vector<TraceSummary>& summaries) {
+  std::map<std::string_view, std::int64_t> sums;
+  std::int64_t wall_ns = 0;
+  for (const auto& summary : summaries) {
+    for_each_part(summary, [&sums](std::string_view name, std::int64_t ns) { sums[name] += ns; });
+    wall_ns += summary.wall_ns;
+  }
+  const auto mean = [&summaries](std::int64_t sum_ns) {
+    return static_cast<double>(sum_ns) * 1e-9 / static_cast<double>(summaries.size());
+  };
+  MeanStep out;
+  if (wall_ns == 0) return out;
+  out.seconds = mean(wall_ns);
+  for_each_part({}, [&](std::string_view name, std::int64_t) {
+    if (sums[name] == 0 || name == "collective_ns") return;
+    out.parts.push_back({title_of(name), mean(sums[name]), mean(sums[name]) / out.seconds});
+  });
+  return out;
+}
+
+// "A traced step takes 12.30 ms: 61.0 % gemm, 20.0 % attention, 8.0 % idle host"
+Headline step_headline(const MeanStep& step) {
+  constexpr std::size_t kNamed = 3;
+  auto parts = step.parts;
+  std::ranges::stable_sort(parts, std::ranges::greater(), &MeanPart::seconds);
+  parts.resize(std::min(parts.size(), kNamed));
+  std::string text;
+  for (auto& part : parts) {
+    part.title.front() = static_cast<char>(std::tolower(static_cast<unsigned char>(part.title.front())));
+    text += fmt::format("{}{} {}", text.empty() ? ": " : ", ", format_percent(part.step_fraction), part.title);
+  }
+  return {.text = "A traced step takes " + format_amount(step.seconds, "s") + text};
+}
+
+// The bars sum to the step.
+Chart parts_chart(const MeanStep& step) {
   Chart out{.key = "parts",
             .title = "Parts of a traced step, means",
             .x = {.title = "part"},
             .y = {.title = "", .from_zero = true},
             .series = {{.name = "", .marks = Marks::bars, .points = {}}},
             .sideways = true};
-  constexpr double kTracedSecond = 1e-9;  // of a nanosecond
-  std::map<std::string, double> sums;
-  double step = 0;
-  for (const auto& summary : summaries) {
-    for_each_part(summary, [&](std::string_view name, std::int64_t ns) {
-      sums[title_of(name)] += static_cast<double>(ns) * kTracedSecond / static_cast<double>(summaries.size());
-    });
-    step += static_cast<double>(summary.wall_ns) * kTracedSecond / static_cast<double>(summaries.size());
-  }
-  for_each_part({}, [&](std::string_view name, std::int64_t) {
-    const auto title = title_of(name);
-    if (sums[title] == 0 || name == "collective_ns") return;
+  for (const auto& part : step.parts) {
     out.series[0].points.push_back(
         {.x = static_cast<double>(out.x.categories.size()),
-         .y = sums[title],
-         .text = format_amount(sums[title], "s") + (step > 0 ? ", " + format_percent(sums[title] / step) : "")});
-    out.x.categories.push_back(title);
-  });
+         .y = part.seconds,
+         .text = format_amount(part.seconds, "s") + ", " + format_percent(part.step_fraction)});
+    out.x.categories.push_back(part.title);
+  }
   show_in_unit(out, "time", "s");
   return out;
 }
@@ -358,12 +414,14 @@ Document trace_document(const std::vector<RankTrace>& traces, const std::optiona
   const auto step = first_step(traces);
   const auto found = harness::critical_path(traces, mesh, step);
   const auto* path = std::get_if<harness::CriticalPath>(&found);
+  const auto mean = mean_step(summaries);
   Document out;
+  if (!mean.parts.empty()) out.add(step_headline(mean));
   if (path != nullptr) {
     if (const auto text = slow_rank_text(*path)) out.add(Paragraph{*text});
   }
   out.add(table_for_people(summaries));
-  if (auto parts = parts_chart(summaries); !parts.x.categories.empty()) out.add(std::move(parts));
+  if (!mean.parts.empty()) out.add(parts_chart(mean));
   if (auto timeline = timeline_of(traces, step); !timeline.lanes.empty()) {
     if (path != nullptr) timeline.lanes.insert(timeline.lanes.begin(), critical_path_lane(*path));
     out.add(std::move(timeline));

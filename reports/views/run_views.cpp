@@ -1,6 +1,9 @@
 #include "reports/views/run_views.h"
 
 #include "harness/app/runs/traced_roofline.h"
+#include "harness/evidence/environment_rows.h"
+#include "harness/matrix/matrix.h"
+#include "reports/content/cells.h"
 #include "reports/content/roofline.h"
 #include "reports/content/run_document.h"
 #include "reports/content/trace_difference_document.h"
@@ -34,16 +37,34 @@ Document difference_view(const harness::Connection& db, harness::NamedRun left, 
   return difference_document(harness::hold_side_by_side(std::move(first), side(right)));
 }
 
+namespace {
+
+void add_trace_origin(Document& out, const harness::TracedRun& traced) {
+  if (const auto& attempt = traced.attempt) {
+    out.add_origin("Date", attempt->started_utc);
+    out.add_origin("Cell", harness::shown_label(attempt->cell));
+  }
+  if (!traced.environment) return;
+  const auto rows = harness::environment_rows(*traced.environment);
+  out.add_origin("Machine", harness::device_model({rows.facts.begin(), rows.facts.end()}));
+  out.add_origin("Commit", first_digits(traced.environment->git_commit));
+}
+
+}  // namespace
+
 Document trace_view(const harness::TracedRun& traced, const harness::Installation& installation) {
   auto out = trace_document(traced.traces, traced.run ? std::optional(traced.run->mesh) : std::nullopt);
   if (const auto roofline = harness::roofline_of(traced, installation)) add_roofline(out, *roofline);
+  add_trace_origin(out, traced);
   return out;
 }
 
-Document trace_difference_view(const std::vector<harness::RankTrace>& before,
-                               const std::vector<harness::RankTrace>& after) {
-  const auto found = harness::hold_traces_side_by_side(before, after);
-  return trace_difference_document(found.parts, found.operations);
+Document trace_difference_view(const harness::TracedRun& before, const harness::TracedRun& after) {
+  const auto found = harness::hold_traces_side_by_side(before.traces, after.traces);
+  auto out = trace_difference_document(found.parts, found.operations);
+  add_trace_origin(out, after);
+  if (before.attempt) out.add_origin("Compared with", before.attempt->started_utc);
+  return out;
 }
 
 }  // namespace perfbench::reports

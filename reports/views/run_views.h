@@ -43,7 +43,6 @@ Document difference_view(const harness::Connection& db, harness::NamedRun left, 
 
 Document trace_view(const harness::TracedRun& traced, const harness::Installation& installation);
 // Throws InputError for steps that cannot be compared.
-Document trace_difference_view(const std::vector<harness::RankTrace>& before,
-                               const std::vector<harness::RankTrace>& after);
+Document trace_difference_view(const harness::TracedRun& before, const harness::TracedRun& after);
 
 }  // namespace perfbench::reports

@@ -33,6 +33,20 @@ TEST(AttributionDocument, TheLargestSharesAreNamedWithTheirSigns) {
   EXPECT_THAT(largest_differences({}, 3), IsEmpty());
 }
 
+TEST(AttributionDocument, BeginsWithTheDifferenceAndItsLargestPart) {
+  const auto begin = [](const harness::Attribution& of) {
+    const auto text = render_markdown(attribution_document(of, 2));
+    return text.substr(0, text.find('\n'));
+  };
+  EXPECT_THAT(begin(example()), HasSubstr("A traced step of B takes 2 ms longer than A's 10 ms; the largest change "
+                                          "is +1.50 ms in backward matmul"));
+  auto shorter = example();
+  std::swap(shorter.a_s, shorter.b_s);
+  for (auto& share : shorter.shares) std::swap(share.a_s, share.b_s);
+  EXPECT_THAT(begin(shorter), HasSubstr("takes 2 ms less than A's 12 ms; the largest change is -1.50 ms in"));
+  EXPECT_THAT(begin({}), HasSubstr("take equally long"));
+}
+
 TEST(AttributionDocument, ProgramsGetEveryShareAndNoSum) {
   const auto csv = render_csv(attribution_document(example(), 1));
   EXPECT_THAT(csv,

@@ -5,7 +5,6 @@
 #include <stdexcept>
 
 #include "harness/evidence/attempt.h"
-#include "harness/evidence/evidence_file.h"
 #include "harness/evidence/run_directory.h"
 #include "harness/execute/process.h"
 #include "harness/judge/cell_mfu.h"
@@ -18,19 +17,7 @@
 #include "workloads/spec/spec_error.h"
 
 namespace perfbench::harness {
-namespace fs = std::filesystem;
 namespace {
-
-// A file that is damaged or of another form counts as absent: the rest of the page does not need it.
-std::optional<spec::EnvironmentRecord> readable_environment(const fs::path& file) {
-  try {
-    return read_document(file, spec::parse_environment);
-  } catch (const DamagedFile&) {
-    return std::nullopt;
-  } catch (const spec::SpecError&) {
-    return std::nullopt;
-  }
-}
 
 std::string why_no_answer(const ProcessEnd& ended) {
   constexpr std::size_t kLongest = 500;
@@ -54,9 +41,8 @@ spec::DryOperations count_with_engine(const EngineProgram& engine, const spec::R
   return out;
 }
 
-std::optional<DevicePeaks> peaks_of(const fs::path& folder, const spec::RunSpec& run,
+std::optional<DevicePeaks> peaks_of(const std::optional<spec::EnvironmentRecord>& environment, const spec::RunSpec& run,
                                     const Installation& installation) {
-  const auto environment = readable_environment(folder / kEnvironmentFile);
   const auto name = hardware_name(run, {{"gpu_model", environment ? environment->gpu_model : ""}});
   if (name == "host") {
     if (!environment || environment->peak_flops_per_s <= 0 || run.device != spec::Device::cpu) return std::nullopt;
@@ -85,7 +71,7 @@ std::optional<TracedRoofline> roofline_of(const TracedRun& traced, const Install
   }
   try {
     out.rates = operation_rates(trace, count_with_engine({installation.engine}, *run, trace.rank));
-    out.peaks = peaks_of(traced.folder, *run, installation);
+    out.peaks = peaks_of(traced.environment, *run, installation);
   } catch (const std::runtime_error& e) {
     out.missing = e.what();
   }

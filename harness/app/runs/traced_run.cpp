@@ -9,6 +9,7 @@
 #include "harness/evidence/run_evidence.h"
 #include "harness/system/input_error.h"
 #include "harness/trace/step_split.h"
+#include "workloads/spec/record_json.h"
 #include "workloads/spec/run_spec_json.h"
 #include "workloads/spec/spec_error.h"
 
@@ -27,10 +28,24 @@ std::optional<spec::RunSpec> run_of(const fs::path& folder) {
   }
 }
 
+template <class Parse>
+auto readable(const fs::path& file, const Parse& parse) -> decltype(read_document(file, parse)) {
+  try {
+    return read_document(file, parse);
+  } catch (const DamagedFile&) {
+    return std::nullopt;
+  } catch (const spec::SpecError&) {
+    return std::nullopt;
+  }
+}
+
 }  // namespace
 
 TracedRun read_traced_run(const fs::path& folder) {
-  TracedRun out{.folder = folder, .run = run_of(folder)};
+  TracedRun out{.folder = folder,
+                .run = run_of(folder),
+                .attempt = readable(folder / kAttemptFile, parse_attempt),
+                .environment = readable(folder / kEnvironmentFile, spec::parse_environment)};
   out.traces = read_traces(folder, out.run ? std::optional(out.run->mesh.devices()) : std::nullopt);
   if (out.traces.empty()) {
     throw InputError(

@@ -5,16 +5,22 @@
 #include <optional>
 #include <vector>
 
+#include "harness/evidence/attempt.h"
 #include "harness/evidence/trace_file.h"
 #include "harness/trace/attribution.h"
 #include "harness/trace/step_alignment.h"
+#include "workloads/spec/environment.h"
 #include "workloads/spec/run_spec.h"
 
 namespace perfbench::harness {
 
 struct TracedRun {
-  std::filesystem::path folder;        // of its attempt
-  std::optional<spec::RunSpec> run;    // of the folder's run.json, if it exists
+  std::filesystem::path folder;      // of its attempt
+  std::optional<spec::RunSpec> run;  // of the folder's run.json, if it exists
+  // Of the folder's files. They are absent if the engine ran without the harness, or if a file is damaged: a trace can
+  // be shown without them.
+  std::optional<AttemptRecord> attempt = {};
+  std::optional<spec::EnvironmentRecord> environment = {};
   std::vector<RankTrace> traces = {};  // of every rank that run.json names; never empty
 };
 

@@ -51,8 +51,8 @@ fs::path traced_folder(const std::string& named, const RunPlaces& places) {
   return fs::exists(fs::path(named) / trace_file(0), none) ? fs::path(named) : find_run_folder(places, named, "trace");
 }
 
-reports::Document difference(const TraceOptions& options, const std::vector<RankTrace>& traces) {
-  return reports::trace_difference_view(read_traced_run(traced_folder(options.against, options.places)).traces, traces);
+reports::Document difference(const TraceOptions& options, const TracedRun& traced) {
+  return reports::trace_difference_view(read_traced_run(traced_folder(options.against, options.places)), traced);
 }
 
 ExitCode trace(const TraceOptions& options, const CommandContext& context) {
@@ -64,8 +64,7 @@ ExitCode trace(const TraceOptions& options, const CommandContext& context) {
   const auto folder = traced_folder(options.run, options.places);
   const auto traced = read_traced_run(folder);
   const auto document = [&] {
-    auto out =
-        options.against.empty() ? reports::trace_view(traced, {context.engine}) : difference(options, traced.traces);
+    auto out = options.against.empty() ? reports::trace_view(traced, {context.engine}) : difference(options, traced);
     out.page_title = options.against.empty() ? "Traced steps of " + options.run
                                              : "B, " + options.run + ", compared with A, " + options.against;
     return out;

@@ -2,7 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "harness/evidence/run_directory.h"
 #include "harness/execute/process.h"
@@ -224,7 +226,19 @@ TEST_F(RunNames, LeadTraceToTheRunDirectory) {
   const auto by_name = run({"trace", "latest", "--db", "q.db", "--format", "csv"});
   EXPECT_EQ(by_name.exit_code, 0) << by_name.error_output;
   EXPECT_EQ(by_name.output, run({"trace", folder_of(shorter(), 2).string(), "--format", "csv"}).output);
-  EXPECT_EQ(run({"trace", "latest", "--against", "s3", "--db", "q.db"}).exit_code, 0);
+  const auto origin = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"trace", "latest", "--db", "q.db", "--html", "t.html"});
+    EXPECT_EQ(run(more).exit_code, 0);
+    std::ostringstream text;
+    text << std::ifstream(scratch_ / "t.html").rdbuf();
+    const auto page = text.str();
+    const auto begin = page.find(R"("kind":"origin")");
+    return page.substr(begin, page.find('}', begin) - begin);
+  };
+  const auto environment = example_environment();
+  EXPECT_THAT(origin({}), AllOf(HasSubstr(R"(["Date","2026-03-02T00:00:00Z"])"), HasSubstr(environment.cpu_model),
+                                HasSubstr(environment.git_commit.substr(0, 12)), Not(HasSubstr("Compared with"))));
+  EXPECT_THAT(origin({"--against", "s3"}), HasSubstr("Compared with"));
   const auto attempts = json({"show", b_})["attempts"];
   EXPECT_TRUE(attempts[0]["trace"].is_null());
   const auto name = attempts[1]["trace"].get<std::string>();

@@ -321,8 +321,8 @@ TEST_P(Logs, SeveralRanksGiveTheValuesOfTheLowest) {
   }
 }
 
-// `mpirun --tag-output` of Open MPI 4 puts a tag before each piece that it reads from a rank's pipe, and after each line
-// end in the piece.
+// `mpirun --tag-output` of Open MPI 4 puts a tag before each piece that it reads from a rank's pipe, and after each
+// line end in the piece.
 std::string tagged(const std::string& piece, int rank) {
   const auto tag = fmt::format("[1,{}]<stdout>:", rank);
   std::string out = tag;

@@ -48,6 +48,14 @@ TEST(MachineClass, DependsOnFactsThatDecideSpeed) {
   }
 }
 
+TEST(MachineClass, TheDeviceIsTheGpuIfThereIsOne) {
+  EXPECT_EQ(device_model({}), "");
+  EXPECT_EQ(device_model(facts()), "CPU");
+  auto with_gpu = facts();
+  with_gpu["gpu_model"] = "NVIDIA H200";
+  EXPECT_EQ(device_model(with_gpu), "NVIDIA H200");
+}
+
 TEST(MachineClass, IgnoresHostKernelBuildAndBytesOfMemory) {
   const auto usual = machine_class(facts());
   for (const auto& [fact, value] : {std::pair{"hostname", "b"},

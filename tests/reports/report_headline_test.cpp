@@ -1,0 +1,49 @@
+// The first line of a report: how many cells are measured, and the fastest of them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "reports/content/report_document.h"
+#include "reports/render/document/render.h"
+
+namespace perfbench::reports {
+namespace {
+
+using testing::HasSubstr;
+
+ReportRow row_of(const std::string& cell, std::int64_t runs, std::optional<double> step_time_s) {
+  ReportRow out;
+  out.cell = cell;
+  out.model = "m";
+  out.devices = 2;
+  out.runs = runs;
+  out.step_time_s = step_time_s;
+  if (!step_time_s) return out;
+  out.tokens_per_s = 1024 / *step_time_s;
+  out.mfu_fraction = 0.1 / *step_time_s;
+  return out;
+}
+
+std::string text_of(std::vector<ReportRow> rows) {
+  perfbench::reports::Report report{.title = "example"};
+  report.rows = std::move(rows);
+  return render_text(report_document({report}, TableStyle::table), {.width = 0});
+}
+
+TEST(ReportHeadline, CountsCellsAndNamesTheFastest) {
+  const auto slow = row_of("slow", 1, 1.0);
+  const auto quick = row_of("quick", 2, 0.5);
+  const auto crashed = row_of("crashed", 0, std::nullopt);
+  EXPECT_THAT(text_of({slow, quick, crashed}),
+              HasSubstr("2 of 3 cells measured; most tokens/s/device: 1.02 k, 20.0 % MFU, quick\n"));
+  EXPECT_THAT(text_of({slow}), HasSubstr("1 of 1 cell measured; tokens/s/device: 512, 10.0 % MFU\n"));
+  EXPECT_THAT(text_of({crashed}), HasSubstr("0 of 1 cell measured\n"));
+}
+
+TEST(ReportHeadline, LeavesOutPublishedRows) {
+  auto published = row_of("theirs", 1, 0.1);
+  published.is_published = true;
+  EXPECT_THAT(text_of({row_of("ours", 1, 1.0), published}), HasSubstr("1 of 1 cell measured; tokens/s/device: 512,"));
+}
+
+}  // namespace
+}  // namespace perfbench::reports

@@ -313,7 +313,14 @@ std::int64_t dropped_records(const std::vector<TraceSummary>& summaries) {
   return dropped;
 }
 
-constexpr std::size_t kSpansDrawn = 20'000;
+// A page with more spans in a lane becomes slow.
+template <class Item, class Length>
+void keep_longest(std::vector<Item>& items, const Length& length_of) {
+  constexpr std::ptrdiff_t kSpansDrawn = 20'000;
+  if (std::ssize(items) <= kSpansDrawn) return;
+  std::ranges::nth_element(items, items.begin() + kSpansDrawn, std::ranges::greater(), length_of);
+  items.erase(items.begin() + kSpansDrawn, items.end());
+}
 
 std::string lane_name(const spec::TraceEvent& event) {
   if (event.device == spec::kHostDevice) return fmt::format("rank {}, thread {}", event.rank, event.lane);
@@ -366,11 +373,7 @@ Timeline timeline_of(const std::vector<RankTrace>& traces, std::int64_t step) {
       if (event.step == step) events.push_back(&event);
     }
   }
-  if (events.size() > kSpansDrawn) {
-    std::nth_element(events.begin(), events.begin() + kSpansDrawn, events.end(),
-                     [](const auto* a, const auto* b) { return a->end_ns - a->start_ns > b->end_ns - b->start_ns; });
-    events.resize(kSpansDrawn);
-  }
+  keep_longest(events, [](const auto* event) { return event->end_ns - event->start_ns; });
   std::stable_sort(events.begin(), events.end(), [](const auto* a, const auto* b) {
     return std::pair(a->start_ns, -a->end_ns) < std::pair(b->start_ns, -b->end_ns);
   });
@@ -389,6 +392,13 @@ Timeline timeline_of(const std::vector<RankTrace>& traces, std::int64_t step) {
     if (!harness::is_idle(part)) out.coloured.emplace_back(name);
   }
   for (auto& [place, lane] : lanes) out.lanes.push_back(std::move(lane));
+  return out;
+}
+
+TimelineLane critical_lane(const harness::CriticalPath& path) {
+  auto out = critical_path_lane(path);
+  keep_longest(out.spans, [](const TimelineSpan& span) { return span.end_ns - span.start_ns; });
+  std::ranges::sort(out.spans, {}, &TimelineSpan::start_ns);
   return out;
 }
 
@@ -423,7 +433,7 @@ Document trace_document(const std::vector<RankTrace>& traces, const std::optiona
   out.add(table_for_people(summaries));
   if (!mean.parts.empty()) out.add(parts_chart(mean));
   if (auto timeline = timeline_of(traces, step); !timeline.lanes.empty()) {
-    if (path != nullptr) timeline.lanes.insert(timeline.lanes.begin(), critical_path_lane(*path));
+    if (path != nullptr) timeline.lanes.insert(timeline.lanes.begin(), critical_lane(*path));
     out.add(std::move(timeline));
   }
   out.add(table_for_programs(summaries));

@@ -207,11 +207,16 @@ Document runs(const Asked& asked) {
   return out;
 }
 
+// The name of a run as commands take it, from the parameters of an address.
+std::string run_word(const std::string& name, const std::string& subject) {
+  return reports::shell_word(subject.empty() ? name : name + "@" + subject);
+}
+
 Document run(const Asked& asked) {
   const auto subject = asked.parameter("subject", "");
   auto out = reports::run_view(asked.db, run_of_address(asked, asked.rest, subject), run_query(asked),
                                asked.installation, asked.counts);
-  add_command(out, asked, "show " + reports::shell_word(asked.rest + (subject.empty() ? "" : "@" + subject)), {});
+  add_command(out, asked, "show " + run_word(asked.rest, subject), {});
   return out;
 }
 
@@ -222,26 +227,38 @@ TracedRun traced_run(const Asked& asked, const NamedRun& named) {
 }
 
 Document trace(const Asked& asked) {
-  const auto named = run_of_address(asked, asked.rest, asked.parameter("subject", ""));
+  const auto subject = asked.parameter("subject", "");
+  const auto named = run_of_address(asked, asked.rest, subject);
   const auto against = asked.parameter("against", "");
+  auto command = "trace " + run_word(asked.rest, subject);
   Document out{.lasting = true};
   if (against.empty()) {
     out.add(reports::Heading{.level = 1, .text = "Traced steps of " + named.text()});
     append(out, reports::trace_view(traced_run(asked, named), asked.installation));
-    return out;
+  } else {
+    const auto before_subject = asked.parameter("against_subject", "");
+    const auto before = run_of_address(asked, against, before_subject);
+    command += " --against " + run_word(against, before_subject);
+    out.add(reports::Heading{.level = 1, .text = "B, " + named.text() + ", against A, " + before.text()});
+    append(out, reports::trace_difference_view(traced_run(asked, before), traced_run(asked, named)));
   }
-  const auto before = run_of_address(asked, against, asked.parameter("against_subject", ""));
-  out.add(reports::Heading{.level = 1, .text = "B, " + named.text() + ", against A, " + before.text()});
-  append(out, reports::trace_difference_view(traced_run(asked, before), traced_run(asked, named)));
+  add_command(out, asked, command, {});
   return out;
 }
 
 Document diff(const Asked& asked) {
+  std::string command = "diff";
   const auto side = [&](const std::string& name) {
-    return run_of_address(asked, asked.parameter(name, ""), asked.parameter(name + "_subject", ""));
+    const auto run = asked.parameter(name, "");
+    const auto subject = asked.parameter(name + "_subject", "");
+    auto out = run_of_address(asked, run, subject);
+    command += " " + run_word(run, subject);
+    return out;
   };
   auto left = side("left");
-  return reports::difference_view(asked.db, std::move(left), side("right"), run_query(asked), asked.installation);
+  auto out = reports::difference_view(asked.db, std::move(left), side("right"), run_query(asked), asked.installation);
+  add_command(out, asked, command, {});
+  return out;
 }
 
 Document history(const Asked& asked) {
@@ -250,6 +267,7 @@ Document history(const Asked& asked) {
   out.controls = {
       {.parameter = "metric", .title = "Metric", .value = asked.parameter("metric", ""), .choices = judged_metrics()},
       {.parameter = "series", .title = "Series", .value = asked.parameter("series", "")}};
+  add_command(out, asked, "history", {"metric", "series"});
   return out;
 }
 

@@ -186,6 +186,14 @@ Headline history_headline(const HistoryResult& result) {
   return {.text = known ? "Nothing new shifted." : "Nothing shifted.", .tone = known ? Tone::doubtful : Tone::good};
 }
 
+std::string newest_night_utc(const HistoryResult& result) {
+  std::string out;
+  for (const auto& series : result.series) {
+    if (!series.nights.empty()) out = std::max(out, series.nights.back().night.started_utc);
+  }
+  return out;
+}
+
 // A series that shifted, and the first few, also get a chart of scores: the score of each night takes microseconds.
 void add_large_charts(Document& out, const HistoryResult& result, const std::vector<const ScreenedSeries*>& drawn) {
   constexpr std::size_t kScoredSeries = 8;
@@ -208,6 +216,7 @@ Document history_document(const std::shared_ptr<const HistoryResult>& shown) {
   const auto& result = *shown;
   Document out;
   out.add(Heading{.level = 2, .text = "History of " + result.metric});
+  out.add_origin("Date", newest_night_utc(result));
   out.add(history_headline(result));
   const auto drawn = drawn_series(result, kChartsShown);
   if (drawn.size() > 1) out.add(history_small_charts(drawn));

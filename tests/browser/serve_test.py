@@ -2,6 +2,7 @@
 import json
 import os
 import re
+import shlex
 import shutil
 import sqlite3
 import subprocess
@@ -44,6 +45,13 @@ class Serve(unittest.TestCase):
     def runs_of(self, db):
         rows = perfbench("list", "--db", db, "--format", "csv").splitlines()[1:]
         return [row.split(",")[0][:12] for row in rows]
+
+    def expect_command(self, db, name):
+        """The page shows a command of this name, which works."""
+        facts = dict(zip(self.texts("dl.origin dt"), self.texts("dl.origin dd")))
+        words = shlex.split(facts["Command"].replace(db.name, str(db)))
+        self.assertEqual(words[:2], ["perfbench", name])
+        self.assertTrue(perfbench(*words[1:]))
 
     def expect_harmless(self, server):
         self.assertEqual(browser.errors_since(self.driver), [])
@@ -88,6 +96,34 @@ class Serve(unittest.TestCase):
             self.assertTrue(self.driver.execute_script("return window.untouched === true"), "it was loaded again")
             element = self.driver.find_element(By.CSS_SELECTOR, header)
             self.assertEqual(element.get_attribute("aria-sort"), "ascending")
+            self.expect_harmless(server)
+        finally:
+            self.assertEqual(server.end(), 0)
+
+    def test_a_small_chart_leads_to_its_large_one_and_a_new_night_keeps_the_place(self):
+        nights = program.imported_nights(Path(self.folder.name) / "benchmarks", series=8, nights=12)
+        later = program.imported_nights(Path(self.folder.name) / "later", series=8, nights=13).parent / "night12.json"
+        in_sight = """const box = document.getElementById(arguments[0]).getBoundingClientRect();
+                      return box.height > 0 && box.top < innerHeight && box.bottom > 0"""
+        folded = "return document.getElementById(arguments[0].hash.slice(1)).closest('details') !== null"
+        server = Server(nights)
+        try:
+            self.open(server.url + "history")
+            self.expect_command(nights, "history")
+            links = self.driver.find_elements(By.CSS_SELECTOR, ".small-charts a")
+            self.assertEqual(len(links), 8)
+            quiet = next(link for link in links if self.driver.execute_script(folded, link))
+            large = quiet.get_attribute("href").partition("#")[2]
+            self.assertFalse(self.driver.execute_script(in_sight, large))
+            quiet.click()
+            self.wait(lambda: self.driver.execute_script(in_sight, large))
+            before = self.driver.execute_script("window.untouched = true; return scrollY")
+            shown = self.texts("main")
+            perfbench("import", "--format", "google-benchmark", "--db", nights, later)
+            self.wait(lambda: self.texts("main") != shown)
+            self.assertTrue(self.driver.execute_script("return window.untouched === true"), "it was loaded again")
+            self.assertTrue(self.driver.execute_script(in_sight, large), "the section was folded")
+            self.assertLess(abs(self.driver.execute_script("return scrollY") - before), 200)
             self.expect_harmless(server)
         finally:
             self.assertEqual(server.end(), 0)
@@ -165,6 +201,7 @@ class Serve(unittest.TestCase):
             ask("document.querySelector('.picks a').click()")
             self.wait(lambda: self.texts("h1") == [f"{names[2]} beside {names[1]}"])
             self.assertEqual(self.driver.execute_script(browser.CONTRAST), [])
+            self.expect_command(traced, "diff")
             for box in self.driver.find_elements(By.CSS_SELECTOR, picks):
                 box.click()
             self.driver.find_element(By.LINK_TEXT, "Hold the two side by side").click()
@@ -173,10 +210,12 @@ class Serve(unittest.TestCase):
             for chart in ("waterfall", "delay", "both"):
                 self.assertTrue(self.texts(f"figure[data-key={chart}]"), chart)
             browser.picture(self.driver, program.SCREENSHOTS / "traces.png")
+            self.expect_command(traced, "trace")
             self.open(server.url + "run/" + names[0])
             self.driver.find_element(By.CSS_SELECTOR, "section[data-key=attempts] td a[href^='/trace/']").click()
             self.assertRegex(self.texts("h1")[0], f"^Traced steps of attempt 1 of run {names[0]} ")
             self.assertTrue(self.texts("figure.timeline"))
+            self.expect_command(traced, "trace")
             self.assertEqual(self.driver.execute_script(browser.NAMELESS), [])
             self.expect_harmless(server)
             self.assertTrue(json.loads(server.ask("GET", f"/trace/{names[0]}/1?data")[1])["lasting"], "asked for once")

@@ -1,6 +1,7 @@
 // The small charts of a history: common axes, so that a reader sees which series moved.
 #include "reports/content/history_small_charts.h"
 
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -27,7 +28,9 @@ ScreenedSeries nights_of(const std::string& cell, double level, std::size_t nigh
   for (std::size_t i = 0; i < nights; ++i) {
     harness::NightPoint night;
     night.started_s = kFirstOfJanuary + static_cast<std::int64_t>(i) * kDayInSeconds;
-    night.night = {.sweep_id = "s" + std::to_string(i), .started_utc = "2026-01-01T00:00:00Z", .revision = "abc"};
+    night.night = {.sweep_id = "s" + std::to_string(i),
+                   .started_utc = fmt::format("2026-01-{:02}T00:00:00Z", i + 1),
+                   .revision = "abc"};
     night.value = level * (i >= since ? ratio : 1);
     out.nights.push_back(night);
   }
@@ -113,6 +116,12 @@ TEST(HistorySmallCharts, LeadToALargeChartOfThePage) {
   }
   // Those that shifted come first.
   EXPECT_LT(page.find("\"opens\":\"" + found.charts[0].opens), page.find("\"opens\":\"" + found.charts[1].opens));
+}
+
+TEST(HistoryDocument, HasTheDateOfTheNewestNight) {
+  const auto page = page_of({nights_of("model=a", 1, 20), nights_of("model=b", 1, 21), nights_of("model=c", 1, 3)});
+  EXPECT_NE(page.find(R"([["Date","2026-01-21T00:00:00Z"]])"), std::string::npos);
+  EXPECT_EQ(page_of({}).find(R"("Date")"), std::string::npos);
 }
 
 TEST(HistorySmallCharts, AreLeftOutForASingleSeries) {

@@ -10,7 +10,7 @@ namespace {
 
 using testing::HasSubstr;
 
-ReportRow row_of(const std::string& cell, std::int64_t runs, std::optional<double> step_time_s) {
+ReportRow report_row(const std::string& cell, std::int64_t runs, std::optional<double> step_time_s) {
   ReportRow out;
   out.cell = cell;
   out.model = "m";
@@ -23,26 +23,27 @@ ReportRow row_of(const std::string& cell, std::int64_t runs, std::optional<doubl
   return out;
 }
 
-std::string text_of(std::vector<ReportRow> rows) {
+std::string report_text(std::vector<ReportRow> rows) {
   perfbench::reports::Report report{.title = "example"};
   report.rows = std::move(rows);
   return render_text(report_document({report}, TableStyle::table), {.width = 0});
 }
 
 TEST(ReportHeadline, CountsCellsAndNamesTheFastest) {
-  const auto slow = row_of("slow", 1, 1.0);
-  const auto quick = row_of("quick", 2, 0.5);
-  const auto crashed = row_of("crashed", 0, std::nullopt);
-  EXPECT_THAT(text_of({slow, quick, crashed}),
+  const auto slow = report_row("slow", 1, 1.0);
+  const auto quick = report_row("quick", 2, 0.5);
+  const auto crashed = report_row("crashed", 0, std::nullopt);
+  EXPECT_THAT(report_text({slow, quick, crashed}),
               HasSubstr("2 of 3 cells measured; most tokens/s/device: 1.02 k, 20.0 % MFU, quick\n"));
-  EXPECT_THAT(text_of({slow}), HasSubstr("1 of 1 cell measured; tokens/s/device: 512, 10.0 % MFU\n"));
-  EXPECT_THAT(text_of({crashed}), HasSubstr("0 of 1 cell measured\n"));
+  EXPECT_THAT(report_text({slow}), HasSubstr("1 of 1 cell measured; tokens/s/device: 512, 10.0 % MFU\n"));
+  EXPECT_THAT(report_text({crashed}), HasSubstr("0 of 1 cell measured\n"));
 }
 
 TEST(ReportHeadline, LeavesOutPublishedRows) {
-  auto published = row_of("theirs", 1, 0.1);
+  auto published = report_row("theirs", 1, 0.1);
   published.is_published = true;
-  EXPECT_THAT(text_of({row_of("ours", 1, 1.0), published}), HasSubstr("1 of 1 cell measured; tokens/s/device: 512,"));
+  EXPECT_THAT(report_text({report_row("ours", 1, 1.0), published}),
+              HasSubstr("1 of 1 cell measured; tokens/s/device: 512,"));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -74,15 +75,40 @@ std::string time_of_file(const fs::path& file) {
   return readers::utc_of_seconds(found.st_mtime);
 }
 
+// SHA-256 of a file, or of the digests of several in any order.
+std::string digest_of(const std::vector<fs::path>& files) {
+  std::vector<std::string> digests;
+  for (const auto& path : files) {
+    const auto file = spec::RegularFile::open(path);
+    if (!file) throw InputError(fmt::format("[import] {} does not exist", path.string()));
+    digests.push_back(digest_of(*file));
+  }
+  if (digests.size() == 1) return digests.front();
+  std::ranges::sort(digests);
+  Sha256 hash;
+  for (const auto& digest : digests) hash.add(digest);
+  return hash.hex();
+}
+
+using AttemptNumbers = std::map<std::string, std::int64_t>;  // the last number of each run
+
 // Makes the attempts of a file, one after the other.
 class Attempts {
  public:
-  Attempts(const BenchmarkImport& request, readers::BenchmarkFile file, ImportedBenchmarks& out)
-      : request_(request), file_(std::move(file)), out_(out), started_utc_(started()) {
+  Attempts(const BenchmarkImport& request, fs::path path, AttemptNumbers& numbers, ImportedBenchmarks& out)
+      : request_(request), path_(std::move(path)), numbers_(numbers), out_(out) {
+    try {
+      const auto file = spec::RegularFile::open(path_);
+      if (!file) throw InputError(fmt::format("[import] {} does not exist", path_.string()));
+      file_ =
+          readers::read_benchmarks(*request.format, {.bytes = bytes_of_file(*file), .side_files = files_beside(path_)});
+    } catch (const readers::BenchmarkError& e) {
+      throw InputError(fmt::format("[import] {}:{}", path_.string(), e.what()));
+    }
+    started_utc_ = started();
     auto& facts = file_.facts;
     if (!request.git_commit.empty()) facts.git_commit = request.git_commit;
-    out_.matrix = !request.matrix.empty() ? request.matrix : facts.suite;
-    if (out_.matrix.empty()) out_.matrix = request.format->name;
+    take_matrix();
     out_.notes.insert(out_.notes.end(), file_.notes.begin(), file_.notes.end());
   }
 
@@ -103,12 +129,22 @@ class Attempts {
   }
 
  private:
+  void take_matrix() {
+    auto matrix = !request_.matrix.empty() ? request_.matrix : file_.facts.suite;
+    if (matrix.empty()) matrix = request_.format->name;
+    if (!out_.matrix.empty() && matrix != out_.matrix) {
+      throw InputError(fmt::format("[import] {} is of {} and {} of {}: name the matrix of their night with --matrix",
+                                   request_.files.front().string(), out_.matrix, path_.string(), matrix));
+    }
+    out_.matrix = std::move(matrix);
+  }
+
   std::string started() const {
     if (!request_.started_utc.empty()) return request_.started_utc;
     if (!file_.facts.started_utc.empty()) return file_.facts.started_utc;
     out_.notes.emplace_back(
         "the file does not say when it was made: the time of its last change is used, and --date sets another one");
-    return time_of_file(request_.file);
+    return time_of_file(path_);
   }
 
   static std::map<std::string, std::string> axes_of(const BenchmarkRow& row) {
@@ -145,8 +181,7 @@ class Attempts {
     for (const auto& [axis, value] : record.axes) {
       if (axis != "benchmark") record.cell += " " + axis + "=" + value;
     }
-    record.command = {"perfbench", "import", "--format", std::string(request_.format->name),
-                      request_.file.filename().string()};
+    record.command = {"perfbench", "import", "--format", std::string(request_.format->name), path_.filename().string()};
     record.sweep_id = out_.sweep_id;
     record.sweep_kind = SweepKind::night;
     record.perfbench_version = std::string(build_info::current().version);
@@ -172,10 +207,11 @@ class Attempts {
   }
 
   const BenchmarkImport& request_;
-  readers::BenchmarkFile file_;
+  fs::path path_;
+  AttemptNumbers& numbers_;
   ImportedBenchmarks& out_;
+  readers::BenchmarkFile file_;
   std::string started_utc_;
-  std::map<std::string, std::int64_t> numbers_;  // of attempts, by run
   std::size_t at_ = 0;
 };
 
@@ -184,20 +220,25 @@ class Attempts {
 ImportedBenchmarks import_benchmarks(Connection& db, const BenchmarkImport& request) {
   constexpr std::size_t kDigits = 16;
   try {
-    const auto file = spec::RegularFile::open(request.file);
-    if (!file) throw InputError(fmt::format("[import] {} does not exist", request.file.string()));
-    ImportedBenchmarks out{.sweep_id = "import-" + digest_of(*file).substr(0, kDigits)};
+    ImportedBenchmarks out{.sweep_id = "import-" + digest_of(request.files).substr(0, kDigits)};
     out.present = has_sweep(db, out.sweep_id);
     if (out.present) return out;
-    auto read = readers::read_benchmarks(*request.format,
-                                         {.bytes = bytes_of_file(*file), .side_files = files_beside(request.file)});
-    Attempts attempts(request, std::move(read), out);
-    const auto stored = ingest_sweep(db, out.sweep_id, [&attempts] { return attempts.next(); });
+    AttemptNumbers numbers;
+    std::size_t begun = 0;
+    std::optional<Attempts> attempts;
+    const auto next = [&]() -> std::optional<RunEvidence> {
+      while (true) {
+        if (attempts) {
+          if (auto made = attempts->next()) return made;
+        }
+        if (begun == request.files.size()) return std::nullopt;
+        attempts.emplace(request, request.files[begun++], numbers, out);
+      }
+    };
+    const auto stored = ingest_sweep(db, out.sweep_id, next);
     out.present = stored.present;
     out.samples = stored.samples;
     return out;
-  } catch (const readers::BenchmarkError& e) {
-    throw InputError(fmt::format("[import] {}:{}", request.file.string(), e.what()));
   } catch (const spec::FileError& e) {
     throw InputError(fmt::format("[import] {}", e.what()));
   }

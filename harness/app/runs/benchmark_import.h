@@ -18,23 +18,24 @@ namespace perfbench::harness {
 
 struct BenchmarkImport {
   const readers::BenchmarkFormat* format = nullptr;  // never null
-  std::filesystem::path file;
-  std::string matrix = {};       // empty: the program that the file names
-  std::string started_utc = {};  // empty: the file's date, or else the time at which it was written
-  std::string git_commit = {};   // empty: the file's
+  std::vector<std::filesystem::path> files;          // parts of one night; at least one
+  std::string matrix = {};                           // empty: the program that the files name
+  std::string started_utc = {};  // empty: each file's date, or else the time at which it was written
+  std::string git_commit = {};   // empty: each file's
 };
 
 struct ImportedBenchmarks {
-  std::string sweep_id;  // from the SHA-256 of the file, so that a second import finds the first
+  std::string sweep_id;  // from the SHA-256 of the files in any order, so that a second import finds the first
   std::string matrix;
-  bool present = false;  // the file was imported before; nothing was added
+  bool present = false;  // these files were imported before; nothing was added
   std::int64_t samples = 0;
   std::map<AttemptState, std::int64_t> states;  // number of benchmarks
-  std::int64_t averages = 0;                    // benchmarks of which the file has no samples
+  std::int64_t averages = 0;                    // benchmarks of which a file has no samples
   std::vector<std::string> notes;
 };
 
-// Each file is a night of its own. Throws InputError, "[import] file:line what is wrong", without adding anything.
+// Throws InputError, "[import] file:line what is wrong", without adding anything. Files of different programs are
+// refused if the request does not name their matrix.
 ImportedBenchmarks import_benchmarks(Connection& db, const BenchmarkImport& request);
 
 }  // namespace perfbench::harness

@@ -24,6 +24,7 @@ struct RunImportOptions {
   std::vector<std::filesystem::path> files;
   std::string format = kOwnFormat;
   BenchmarkImport benchmarks;
+  bool one_night = false;
   std::uint64_t unpacked_limit_bytes = 0;  // 0: a limit by the size of the file
 };
 
@@ -37,49 +38,60 @@ void print_counts(const std::filesystem::path& file, const ImportCounts& tables)
   reports::print("\n");
 }
 
-void print_imported(const std::filesystem::path& file, const ImportedBenchmarks& imported) {
+void print_imported(const std::string& file, const ImportedBenchmarks& imported) {
   if (imported.present) {
-    reports::print("{}: already imported as {}, nothing was added\n", file.string(), imported.sweep_id);
+    reports::print("{}: already imported as {}, nothing was added\n", file, imported.sweep_id);
     return;
   }
   std::int64_t all = 0;
   for (const auto& [state, count] : imported.states) all += count;
-  reports::print("{}: {} benchmarks of {} added ({} samples) as {}", file.string(), all, imported.matrix,
-                 imported.samples, imported.sweep_id);
+  reports::print("{}: {} benchmarks of {} added ({} samples) as {}", file, all, imported.matrix, imported.samples,
+                 imported.sweep_id);
   for (const auto& [state, count] : imported.states) {
     if (state != AttemptState::ok) reports::print(", {} {}", count, spec::enum_name(state));
   }
   reports::print("\n");
   if (imported.averages > 0) {
-    reports::print(stderr, "note: of {} benchmarks the file has averages and no samples\n", imported.averages);
+    reports::print(stderr, "note: of {} benchmarks there are averages and no samples\n", imported.averages);
   }
   for (const auto& note : imported.notes) reports::print(stderr, "note: {}\n", note);
 }
 
-void import_one(const RunImportOptions& options, const std::filesystem::path& file) {
-  if (options.format == kOwnFormat) {
-    return print_counts(file, import_runs(options.db, file, options.unpacked_limit_bytes));
-  }
+void import_night(const RunImportOptions& options, const std::vector<std::filesystem::path>& files) {
   auto db = open_database(options.db);
   auto request = options.benchmarks;
   request.format = readers::find_benchmark_format(options.format);
-  request.file = file;
-  print_imported(file, import_benchmarks(db, request));
+  request.files = files;
+  const auto more = files.size() == 1 ? "" : fmt::format(" and {} more", files.size() - 1);
+  print_imported(files.front().string() + more, import_benchmarks(db, request));
+}
+
+// A file that is damaged does not keep the others from being imported, unless they are one night.
+std::vector<std::vector<std::filesystem::path>> separate_imports(const RunImportOptions& options) {
+  if (options.one_night) return {options.files};
+  std::vector<std::vector<std::filesystem::path>> out;
+  for (const auto& file : options.files) out.push_back({file});
+  return out;
 }
 
 void check_options(const RunImportOptions& options) {
   const auto& words = options.benchmarks;
   if (options.format != kOwnFormat) return;
-  if (words.matrix.empty() && words.started_utc.empty() && words.git_commit.empty()) return;
-  throw InputError("[import] --matrix, --date and --commit describe results of benchmark programs: add --format");
+  if (words.matrix.empty() && words.started_utc.empty() && words.git_commit.empty() && !options.one_night) return;
+  throw InputError(
+      "[import] --matrix, --date, --commit and --one-night describe results of benchmark programs: add --format");
 }
 
 ExitCode import_files(const RunImportOptions& options) {
   check_options(options);
   auto code = ExitCode::fine;
-  for (const auto& file : options.files) {
+  for (const auto& files : separate_imports(options)) {
     try {
-      import_one(options, file);
+      if (options.format == kOwnFormat) {
+        print_counts(files.front(), import_runs(options.db, files.front(), options.unpacked_limit_bytes));
+      } else {
+        import_night(options, files);
+      }
     } catch (const InputError& e) {
       reports::print_text(stderr, std::string(e.what()) + "\n");
       code = ExitCode::usage;
@@ -116,6 +128,9 @@ void add_benchmark_options(CLI::App& command, RunImportOptions& options) {
       .add_option("--commit", options.benchmarks.git_commit,
                   "commit of the program that was measured; default: the commit in the file")
       ->type_name("SHA");
+  command.add_flag("--one-night", options.one_night,
+                   "the files are parts of one night, such as those of several benchmark programs; without it, a "
+                   "benchmark that is only in an earlier file has vanished");
 }
 
 }  // namespace
@@ -135,12 +150,13 @@ void add_import(CLI::App& app, CommandContext& context) {
       "Each file is checked first, including every row, and imported completely or not at all.\n"
       "Formats of benchmark programs:\n" +
       format_list() +
-      "Each file of these is a night of its matrix, each benchmark a cell, and its time is step_time_s. A file is "
-      "known\n"
-      "by its contents: importing it again adds nothing. A series of averages never continues one of samples.\n"
+      "Each file of these is a night of its matrix, or with --one-night a part of it. Each benchmark is a cell, and\n"
+      "its time is step_time_s. Files are known by their contents: importing them again adds nothing. A series of\n"
+      "averages never continues one of samples.\n"
       "Examples:\n"
       "  perfbench import --db all-machines.db node1.perfbench node2.perfbench\n"
       "  perfbench import --format google-benchmark --db bench.db monday.json tuesday.json\n"
+      "  perfbench import --format google-benchmark --one-night --matrix suite sort.json attention.json\n"
       "  perfbench import --format nccl-tests --matrix all_reduce --date 2026-01-31 --db bench.db nccl.log\n"
       "Exit codes: 0 everything was imported; 3 some file is damaged, newer than this perfbench, has an invalid row,\n"
       "or contradicts the database (the others are imported anyway).");

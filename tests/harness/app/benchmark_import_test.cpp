@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <fstream>
 
 #include "harness/app/night/history.h"
@@ -16,8 +17,10 @@
 namespace perfbench::harness {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::SizeIs;
+using testing::ThrowsMessage;
 
 class ImportedFiles : public testing::Test {
  protected:
@@ -32,7 +35,7 @@ class ImportedFiles : public testing::Test {
   ImportedBenchmarks import(const std::string& format, const std::filesystem::path& file,
                             const std::string& date = "") {
     return import_benchmarks(db_,
-                             {.format = readers::find_benchmark_format(format), .file = file, .started_utc = date});
+                             {.format = readers::find_benchmark_format(format), .files = {file}, .started_utc = date});
   }
   std::string error_of(const std::string& format, const std::filesystem::path& file) {
     try {
@@ -41,6 +44,10 @@ class ImportedFiles : public testing::Test {
       return e.what();
     }
     return "no error";
+  }
+  ImportedBenchmarks import_together(const std::vector<std::filesystem::path>& files, const std::string& matrix = "") {
+    return import_benchmarks(
+        db_, {.format = readers::find_benchmark_format("google-benchmark"), .files = files, .matrix = matrix});
   }
   std::vector<StoredAttempt> stored() const { return load_attempts(db_, {.kind = SelectionKind::all}); }
 
@@ -116,6 +123,46 @@ TEST_F(ImportedFiles, MakeASeriesThatIsScreened) {
   EXPECT_THAT(history.series[0].nights, SizeIs(18));
   EXPECT_EQ(history.series[0].state, ScreenState::shifted);
   EXPECT_EQ(history.series[1].state, ScreenState::steady);
+}
+
+// Two files of each night, and a benchmark that is in both.
+TEST_F(ImportedFiles, MayBePartsOfOneNight) {
+  for (int day = 10; day < 20; ++day) {
+    const auto text = [&](const std::string& rows) { return google(rows, std::to_string(day)); };
+    const auto first = write("a.json", text(row("a", 10) + "," + row("both", 20)));
+    const auto second = write("b.json", text(row("b", 10) + "," + row("both", 22)));
+    const auto imported = import_together({first, second});
+    EXPECT_EQ(imported.samples, 8);  // real and CPU times
+    EXPECT_EQ(imported.states.at(AttemptState::ok), 4);
+    EXPECT_TRUE(import_together({second, first}).present);
+  }
+  EXPECT_THAT(stored(), SizeIs(40));
+  const auto history = look_at_history(db_, {});
+  ASSERT_THAT(history.series, SizeIs(3));
+  for (const auto& series : history.series) EXPECT_THAT(series.nights, SizeIs(10));
+  EXPECT_THAT(history.vanished, SizeIs(0));
+  EXPECT_DOUBLE_EQ(history.series[2].nights.back().value, std::sqrt(0.020 * 0.022));  // of two attempts
+}
+
+TEST_F(ImportedFiles, AreANightCompletelyOrNotAtAll) {
+  const auto whole = write("a.json", google(row("a", 9)));
+  const auto damaged = write("b.json", google(R"({"name": "b", "run_type": "iteration"})"));
+  EXPECT_THAT(
+      [&] {
+        import_together({whole, damaged});
+      },
+      ThrowsMessage<InputError>(HasSubstr("b.json:2: at /benchmarks/0/time_unit")));
+  EXPECT_FALSE(has_any_sweep(db_));
+}
+
+TEST_F(ImportedFiles, NeedTheNameOfTheirMatrixIfProgramsDiffer) {
+  auto other = google(row("b", 9));
+  other.replace(other.find("\"bench\""), 7, "\"other\"");
+  const std::vector files{write("a.json", google(row("a", 9))), write("b.json", other)};
+  EXPECT_THAT([&] { import_together(files); },
+              ThrowsMessage<InputError>(AllOf(HasSubstr("is of bench and"), HasSubstr("--matrix"))));
+  EXPECT_EQ(import_together(files, "suite").matrix, "suite");
+  EXPECT_THAT(stored(), SizeIs(2));
 }
 
 // A file without samples begins another series than one with them.

@@ -75,14 +75,21 @@ std::string time_of_file(const fs::path& file) {
   return readers::utc_of_seconds(found.st_mtime);
 }
 
-// SHA-256 of a file, or of the digests of several in any order.
-std::string digest_of(const std::vector<fs::path>& files) {
-  std::vector<std::string> digests;
-  for (const auto& path : files) {
-    const auto file = spec::RegularFile::open(path);
+// They stay open, so that what is imported is what the digest is of.
+std::vector<spec::RegularFile> open_all(const std::vector<fs::path>& paths) {
+  std::vector<spec::RegularFile> out;
+  for (const auto& path : paths) {
+    auto file = spec::RegularFile::open(path);
     if (!file) throw InputError(fmt::format("[import] {} does not exist", path.string()));
-    digests.push_back(digest_of(*file));
+    out.push_back(std::move(*file));
   }
+  return out;
+}
+
+// SHA-256 of a file, or of the digests of several in any order.
+std::string digest_of(const std::vector<spec::RegularFile>& files) {
+  std::vector<std::string> digests;
+  for (const auto& file : files) digests.push_back(digest_of(file));
   if (digests.size() == 1) return digests.front();
   std::ranges::sort(digests);
   Sha256 hash;
@@ -95,13 +102,12 @@ using AttemptNumbers = std::map<std::string, std::int64_t>;  // the last number 
 // Makes the attempts of a file, one after the other.
 class Attempts {
  public:
-  Attempts(const BenchmarkImport& request, fs::path path, AttemptNumbers& numbers, ImportedBenchmarks& out)
+  Attempts(const BenchmarkImport& request, fs::path path, const spec::RegularFile& file, AttemptNumbers& numbers,
+           ImportedBenchmarks& out)
       : request_(request), path_(std::move(path)), numbers_(numbers), out_(out) {
     try {
-      const auto file = spec::RegularFile::open(path_);
-      if (!file) throw InputError(fmt::format("[import] {} does not exist", path_.string()));
       file_ =
-          readers::read_benchmarks(*request.format, {.bytes = bytes_of_file(*file), .side_files = files_beside(path_)});
+          readers::read_benchmarks(*request.format, {.bytes = bytes_of_file(file), .side_files = files_beside(path_)});
     } catch (const readers::BenchmarkError& e) {
       throw InputError(fmt::format("[import] {}:{}", path_.string(), e.what()));
     }
@@ -220,7 +226,8 @@ class Attempts {
 ImportedBenchmarks import_benchmarks(Connection& db, const BenchmarkImport& request) {
   constexpr std::size_t kDigits = 16;
   try {
-    ImportedBenchmarks out{.sweep_id = "import-" + digest_of(request.files).substr(0, kDigits)};
+    const auto files = open_all(request.files);
+    ImportedBenchmarks out{.sweep_id = "import-" + digest_of(files).substr(0, kDigits)};
     out.present = has_sweep(db, out.sweep_id);
     if (out.present) return out;
     AttemptNumbers numbers;
@@ -231,8 +238,9 @@ ImportedBenchmarks import_benchmarks(Connection& db, const BenchmarkImport& requ
         if (attempts) {
           if (auto made = attempts->next()) return made;
         }
-        if (begun == request.files.size()) return std::nullopt;
-        attempts.emplace(request, request.files[begun++], numbers, out);
+        if (begun == files.size()) return std::nullopt;
+        attempts.emplace(request, request.files[begun], files[begun], numbers, out);
+        ++begun;
       }
     };
     const auto stored = ingest_sweep(db, out.sweep_id, next);

@@ -13,7 +13,6 @@
 #include <filesystem>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -131,22 +130,18 @@ class PageMaker {
     if (wanted.path == kMetrics) return metrics(db);
     int status = kOk;
     db.forget_left_out();
-    std::optional<reports::Document> document;
-    std::string missing = "There is no such page.";
+    reports::Document document;
     try {
       const Snapshot snapshot(db);
       document = view(db, wanted, installation_, counts_);
     } catch (const InputError& e) {
-      missing = without_folder(e.what(), db.path());
-    }
-    if (!document) {
       status = kNotFound;
-      document.emplace();
-      document->add(reports::Heading{.level = 1, .text = "Not found"});
-      document->add(reports::Paragraph{.text = missing, .tone = reports::Tone::doubtful});
+      document = {};
+      document.add(reports::Heading{.level = 1, .text = "Not found"});
+      document.add(reports::Paragraph{.text = without_folder(e.what(), db.path()), .tone = reports::Tone::doubtful});
     }
-    for (const auto& left_out : db.left_out()) document->add(reports::Note{left_out});
-    return answer_of(status, *document, site_);
+    for (const auto& left_out : db.left_out()) document.add(reports::Note{left_out});
+    return answer_of(status, document, site_);
   }
 
  private:

@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 #include <initializer_list>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -32,6 +33,7 @@
 #include "reports/content/overview_document.h"
 #include "reports/render/format/escape.h"
 #include "reports/views/store_views.h"
+#include "workloads/spec/suggest.h"
 
 namespace perfbench::harness {
 namespace {
@@ -307,10 +309,12 @@ const reports::Site& site() {
   return kSite;
 }
 
-std::optional<Document> view(const Connection& db, const ViewRequest& request, const Installation& installation,
-                             reports::MemoryCounts& counts) {
+Document view(const Connection& db, const ViewRequest& request, const Installation& installation,
+              reports::MemoryCounts& counts) {
+  std::vector<std::string> paths;
   for (const auto& place : kPlaces) {
-    const std::string beginning = std::string(place.path) + "/";
+    paths.emplace_back(place.path);
+    const auto beginning = paths.back() + "/";
     const bool has_rest = place.has_rest && request.path.starts_with(beginning);
     if (request.path != place.path && !has_rest) continue;
     return place.show({.db = db,
@@ -319,7 +323,7 @@ std::optional<Document> view(const Connection& db, const ViewRequest& request, c
                        .counts = counts,
                        .rest = has_rest ? request.path.substr(beginning.size()) : ""});
   }
-  return std::nullopt;
+  throw InputError(fmt::format("There is no page {}{}.", request.path, spec::suggestion(request.path, paths)));
 }
 
 }  // namespace perfbench::harness

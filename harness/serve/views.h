@@ -1,8 +1,6 @@
 // The pages of a server: the documents of the commands, by address.
 #pragma once
 
-#include <optional>
-
 #include "harness/app/installation.h"
 #include "harness/serve/guards.h"
 #include "harness/store/database.h"
@@ -15,9 +13,9 @@ namespace perfbench::harness {
 // Overview, report, runs, history and alerts: the pages to which every page links.
 const reports::Site& site();
 
-// nullopt for an unknown address. Throws InputError if the store does not have what the address asks for. A report of
-// all sweeps is refused: for a large store it would take minutes, in which no other request gets an answer.
-std::optional<reports::Document> view(const Connection& db, const ViewRequest& request,
-                                      const Installation& installation, reports::MemoryCounts& counts);
+// Throws InputError for an unknown address, and if the store does not have what the address asks for. A report of all
+// sweeps is refused: for a large store it would take minutes, in which no other request gets an answer.
+reports::Document view(const Connection& db, const ViewRequest& request, const Installation& installation,
+                       reports::MemoryCounts& counts);
 
 }  // namespace perfbench::harness

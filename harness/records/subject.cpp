@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cctype>
+#include <map>
 #include <tuple>
+#include <vector>
 
 #include "harness/evidence/environment_rows.h"
 #include "workloads/spec/program_spec.h"
@@ -108,12 +110,13 @@ std::string subject_name(const Subject& subject) {
 }
 
 std::vector<std::string> distinct_names(const std::vector<Subject>& subjects) {
+  // A run of years has thousands of subjects, so that their names must not be compared in pairs.
+  std::map<std::string, std::vector<const Subject*>> by_name;
+  for (const auto& subject : subjects) by_name[subject_name(subject)].push_back(&subject);
   std::vector<std::string> out;
   for (const auto& subject : subjects) {
-    std::vector<const Subject*> namesakes;
-    for (const auto& other : subjects) {
-      if (&other != &subject && subject_name(other) == subject_name(subject)) namesakes.push_back(&other);
-    }
+    auto namesakes = by_name.at(subject_name(subject));
+    std::erase(namesakes, &subject);
     out.push_back(longer_name(subject, namesakes));
   }
   return out;

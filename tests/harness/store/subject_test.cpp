@@ -1,7 +1,10 @@
 #include "harness/records/subject.h"
 
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <set>
 
 #include "harness/store/attempts/ingest.h"
 #include "harness/store/database.h"
@@ -71,6 +74,20 @@ TEST(Subject, NamesOfOneCommitShowTheDifference) {
               ElementsAre("aaaaaaaa (engine 11111111)", "aaaaaaaa (engine 22222222)"));
   EXPECT_THAT(distinct_names({engine('1'), engine('1', "2")}),
               ElementsAre("aaaaaaaa (libraries.L 1)", "aaaaaaaa (libraries.L 2)"));
+}
+
+// A comparison of all pairs would take minutes.
+TEST(Subject, VeryManyAreNamed) {
+  std::vector<Subject> all;
+  for (int i = 0; i < 30'000; ++i) {
+    all.push_back(engine('1'));
+    all.back().git_commit = fmt::format("{:08x}{:032}", i / 2, 0);  // two engines of each commit
+    if (i % 2 == 1) all.back().engine_sha256[0] = '2';
+  }
+  const auto names = distinct_names(all);
+  EXPECT_EQ(names[0], "00000000 (engine 11111111)");
+  EXPECT_EQ(names[29'999], "00003a97 (engine 21111111)");
+  EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), all.size());
 }
 
 TEST(Subject, AWholeNameComesBeforeAPartOfOne) {

@@ -50,7 +50,7 @@ std::optional<Digits> digits_at(std::string_view text, std::size_t at) {
   return Digits{value, static_cast<std::size_t>(end - text.data())};
 }
 
-// The next tag of Open MPI from `from` on, such as "[1,3]<stdout>:". Empty if there is none.
+// Returns the first tag of Open MPI that begins at `from` or behind it, such as "[1,3]<stdout>:", or nothing.
 std::string_view find_tag(std::string_view line, std::size_t from) {
   constexpr std::string_view kStream = "]<std";
   constexpr std::size_t kLongestJob = 256;

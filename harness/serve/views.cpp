@@ -311,10 +311,8 @@ const reports::Site& site() {
 
 Document view(const Connection& db, const ViewRequest& request, const Installation& installation,
               reports::MemoryCounts& counts) {
-  std::vector<std::string> paths;
   for (const auto& place : kPlaces) {
-    paths.emplace_back(place.path);
-    const auto beginning = paths.back() + "/";
+    const std::string beginning = std::string(place.path) + "/";
     const bool has_rest = place.has_rest && request.path.starts_with(beginning);
     if (request.path != place.path && !has_rest) continue;
     return place.show({.db = db,
@@ -323,6 +321,8 @@ Document view(const Connection& db, const ViewRequest& request, const Installati
                        .counts = counts,
                        .rest = has_rest ? request.path.substr(beginning.size()) : ""});
   }
+  std::vector<std::string> paths;
+  for (const auto& place : kPlaces) paths.emplace_back(place.path);
   throw InputError(fmt::format("There is no page {}{}.", request.path, spec::suggestion(request.path, paths)));
 }
 

@@ -145,17 +145,16 @@ std::string attribution_json(const Attribution& attribution) {
 
 namespace {
 
-// "A traced step of B takes 3.1 ms longer than A's 24 ms; most of it is +2.9 ms backward matmul"
+// "A traced step of B takes 3.1 ms longer than A's 24 ms; the largest change is +2.90 ms in backward matmul"
 Headline difference_headline(const Attribution& attribution) {
   const auto difference = attribution.difference_s();
   if (difference == 0) return {.text = "The traced steps of A and B take equally long"};
   auto text = fmt::format("A traced step of B takes {} {} than A's {}", format_amount(std::abs(difference), "s"),
                           difference > 0 ? "longer" : "less", format_amount(attribution.a_s, "s"));
+  if (attribution.shares.empty()) return {.text = text};
   const auto& largest = attribution.shares.front();
-  if (largest.difference_s() != 0) {
-    text +=
-        fmt::format("; the largest change is {} in {}", human_time_change(largest.difference_s() * 1e9), largest.name);
-  }
+  text +=
+      fmt::format("; the largest change is {} in {}", human_time_change(largest.difference_s() * 1e9), largest.name);
   return {.text = text};
 }
 

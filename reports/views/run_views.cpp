@@ -45,9 +45,10 @@ void add_trace_origin(Document& out, const harness::TracedRun& traced) {
     out.add_origin("Cell", harness::shown_label(attempt->cell));
   }
   if (!traced.environment) return;
-  const auto rows = harness::environment_rows(*traced.environment);
-  out.add_origin("Machine", harness::device_model({rows.facts.begin(), rows.facts.end()}));
-  out.add_origin("Commit", first_digits(traced.environment->git_commit));
+  const auto& environment = *traced.environment;
+  out.add_origin("Machine",
+                 harness::device_model({{"gpu_model", environment.gpu_model}, {"cpu_model", environment.cpu_model}}));
+  out.add_origin("Commit", first_digits(environment.git_commit));
 }
 
 }  // namespace

@@ -17,8 +17,7 @@ namespace perfbench::harness {
 struct TracedRun {
   std::filesystem::path folder;      // of its attempt
   std::optional<spec::RunSpec> run;  // of the folder's run.json, if it exists
-  // Of the folder's files. They are absent if the engine ran without the harness, or if a file is damaged: a trace can
-  // be shown without them.
+  // Both are absent if the engine ran without the harness, or if their file is damaged. A trace is shown without them.
   std::optional<AttemptRecord> attempt = {};
   std::optional<spec::EnvironmentRecord> environment = {};
   std::vector<RankTrace> traces = {};  // of every rank that run.json names; never empty

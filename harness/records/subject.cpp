@@ -147,11 +147,13 @@ std::vector<std::size_t> named_subjects(const std::vector<Subject>& subjects, co
 }
 
 std::size_t SubjectGroups::place_of(const Subject& subject) {
-  for (std::size_t place = 0; place < subjects_.size(); ++place) {
+  auto& places = of_engine_[subject.engine_sha256];
+  for (const auto place : places) {
     if (!same_subject(subjects_[place], subject)) continue;
     if (!subjects_[place].told) subjects_[place] = subject;
     return place;
   }
+  places.push_back(subjects_.size());
   subjects_.push_back(subject);
   return subjects_.size() - 1;
 }

@@ -60,6 +60,7 @@ class SubjectGroups {
 
  private:
   std::vector<Subject> subjects_;
+  std::map<std::string, std::vector<std::size_t>> of_engine_;  // by engine_sha256: a run of years has thousands
 };
 
 }  // namespace perfbench::harness

@@ -43,7 +43,7 @@ using reports::Document;
 constexpr std::size_t kNewest = 8;    // for an overview
 constexpr std::size_t kListed = 500;  // for a list, unless ?limit= says otherwise
 constexpr std::size_t kMost = 10'000;
-constexpr std::size_t kLookedAt = 20'000;  // for a filtered list, unless ?look=all
+constexpr std::size_t kLookedAt = 10'000;  // for a filtered list, unless ?look=all
 
 struct Asked {
   const Connection& db;

@@ -13,6 +13,7 @@
 #include "harness/stats/trend.h"
 #include "reports/render/format/number.h"
 #include "workloads/spec/parameter_table.h"
+#include "workloads/spec/run_json.h"
 #include "workloads/spec/run_program.h"
 #include "workloads/spec/run_spec.h"
 #include "workloads/spec/run_spec_json.h"
@@ -363,13 +364,16 @@ bool both_say(const spec::RunSpec& a, const spec::RunSpec& b, const std::string&
 
 // Fills in the fields in which any row differs from the first. All rows have the same fields.
 void fill_varied(std::vector<ReportRow>& rows, const std::vector<CellRuns>& cells) {
+  if (cells.empty()) return;
   std::map<std::string, std::string> of_first;
+  const auto first = spec::run_to_json(cells.front().run(), spec::Written::whole);
   for (std::size_t i = 1; i < cells.size(); ++i) {
     if (cells[i].run().program && cells[i].label != cells.front().label) {
       of_first["cell"] = cells.front().label;
       rows[i].varied["cell"] = cells[i].label;
     }
-    for (const auto& field : spec::difference(cells.front().run(), cells[i].run())) {
+    const auto run = spec::run_to_json(cells[i].run(), spec::Written::whole);
+    for (const auto& field : spec::difference(first, run)) {
       if (field.field.starts_with("program.")) continue;  // the cell's label is shorter
       if (!both_say(cells.front().run(), cells[i].run(), field.field)) continue;
       of_first[field.field] = spec::without_quotes(field.left);

@@ -130,6 +130,17 @@ TEST(RunJson, DifferenceNamesTheFieldsThatDiffer) {
   EXPECT_EQ(found[1].right, "0.001");
 }
 
+// A run's identity is its text, in which the two zeros differ.
+TEST(RunJson, DifferenceSeesTheSignOfZero) {
+  auto left = golden_run();
+  left.optimizer.weight_decay = 0.0;
+  auto right = left;
+  right.optimizer.weight_decay = -0.0;
+  const auto found = difference(left, right);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].right, "-0.0");
+}
+
 // For any bytes, the outcome is a run or a SpecError.
 TEST(RunJson, EndsInARunOrASpecErrorForMutatedFiles) {
   const std::string seed = golden()["run"].dump(1);

@@ -1,6 +1,7 @@
 #include "workloads/spec/run_spec_json.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <memory>
 #include <utility>
@@ -40,9 +41,15 @@ void take(const Json& json, const std::string& prefix, std::string FieldDifferen
   }
 }
 
-// Equal values, which nearly all are, never become text. Numbers do, because 0.0 and -0.0 compare equal.
+// Whether both are the same number or text. 0.0 and -0.0 compare equal, and are written differently.
+bool are_same(const Json& left, const Json& right) {
+  if (!left.is_primitive() || left != right) return false;
+  return !left.is_number_float() || std::signbit(left.get<double>()) == std::signbit(right.get<double>());
+}
+
+// Equal values, which nearly all are, never become text.
 void compare(const Json& left, const Json& right, const std::string& prefix, Differences& out) {
-  if (left == right && left.is_primitive() && !left.is_number_float()) return;
+  if (are_same(left, right)) return;
   if (!left.is_object() || !right.is_object() || left.empty() || right.empty()) {
     take(left, prefix, &FieldDifference::left, out);
     take(right, prefix, &FieldDifference::right, out);
@@ -146,8 +153,12 @@ std::string without_quotes(const std::string& json_value) {
 
 std::vector<FieldDifference> difference(const RunSpec& left, const RunSpec& right) {
   if (&left == &right) return {};  // attempts of one cell share their spec
+  return difference(run_to_json(left, Written::whole), run_to_json(right, Written::whole));
+}
+
+std::vector<FieldDifference> difference(const Json& left, const Json& right) {
   Differences all;
-  compare(run_to_json(left, Written::whole), run_to_json(right, Written::whole), "", all);
+  compare(left, right, "", all);
   std::vector<FieldDifference> out;
   for (const auto& [field, entry] : all) {
     if (entry.left != entry.right) out.push_back(entry);

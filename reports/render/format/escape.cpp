@@ -60,6 +60,11 @@ std::string with_escapes(std::string_view json) {
   std::string out;
   out.reserve(json.size());
   for (std::size_t at = 0; at < json.size();) {
+    if (const auto same = plain_length(json.substr(at)); same > 0) {
+      out.append(json, at, same);
+      at += same;
+      continue;
+    }
     const auto [c, bytes] = code_point_at(json, at);
     const bool is_escaped = bytes > 0 && c != '\n' && (!is_plain(c) || is_runner_command(json, at));
     if (is_escaped) {

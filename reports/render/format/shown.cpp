@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
 
 namespace perfbench::reports {
@@ -66,6 +67,11 @@ std::string shown_as(std::string_view text, Breaks breaks) {
   out.reserve(text.size());
   bool line_begins = breaks == Breaks::kept;
   for (std::size_t at = 0; at < text.size();) {
+    if (const auto same = line_begins ? 0 : plain_length(text.substr(at)); same > 0) {
+      out.append(text, at, same);
+      at += same;
+      continue;
+    }
     const auto [c, bytes] = code_point_at(text, at);
     const bool is_break = bytes == 1 && (c == '\n' || c == '\r' || c == '\t');
     const bool ends_line = c == '\n' || (c == '\r' && text.substr(at + 1).starts_with('\n'));
@@ -90,6 +96,12 @@ std::string shown_as(std::string_view text, Breaks breaks) {
 
 bool is_plain(char32_t character) {
   return !is_control(character) && !reorders(character);
+}
+
+std::size_t plain_length(std::string_view text) {
+  const auto end =
+      std::find_if(text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c >= 0x7F || c == '#'; });
+  return static_cast<std::size_t>(end - text.begin());
 }
 
 bool is_runner_command(std::string_view text, std::size_t at) {

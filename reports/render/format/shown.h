@@ -30,6 +30,9 @@ std::string shown_lines(std::string_view text);
 // False for characters that shown() escapes. All kinds of spaces count as plain, line ends do not.
 bool is_plain(char32_t character);
 
+// The number of printable ASCII characters at the beginning of `text` that no rule here can change, other than "::".
+std::size_t plain_length(std::string_view text);
+
 // Whether a command that a CI runner accepts anywhere in a line ("##[error]") begins at `at`.
 bool is_runner_command(std::string_view text, std::size_t at);
 

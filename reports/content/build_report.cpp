@@ -239,7 +239,8 @@ void note_trouble(ReportRow& row, const Attempts& finished) {
   const auto moved =
       std::count_if(finished.begin(), finished.end(), [](const auto* a) { return harness::probe_moved(*a); });
   const auto all = static_cast<std::ptrdiff_t>(finished.size());
-  if (moved == all && moved > 0) {
+  row.is_noisy = moved == all && moved > 0;
+  if (row.is_noisy) {
     row.notes.push_back("noisy: the machine's speed moved during " + std::string(all == 1 ? "the run" : "every run") +
                         " (noise probe spread above " +
                         format_percent(harness::most_probe_spread(finished.front()->run->device)) +

@@ -264,13 +264,15 @@ void add_report_origin(Document& out, const Report& report) {
   out.add_origin("Compared with", report.baseline);
 }
 
-// The row with the largest value among the measured ones. nullptr if none has it.
+// The row with the largest value among the measured ones, of which a noisy one counts only if all are. nullptr if none
+// has a value.
 template <class Value>
 const ReportRow* largest_row(const std::vector<ReportRow>& rows, const Value& value) {
   const ReportRow* out = nullptr;
   for (const auto& row : rows) {
     if (row.is_published || !value(row)) continue;
-    if (out == nullptr || *value(row) > *value(*out)) out = &row;
+    const auto rank = [&value](const ReportRow& one) { return std::pair(!one.is_noisy, *value(one)); };
+    if (out == nullptr || rank(row) > rank(*out)) out = &row;
   }
   return out;
 }
@@ -322,6 +324,7 @@ Headline report_headline(const Report& report) {
                         human_count(*tokens_per_s_per_device(*row)));
     if (row->mfu_fraction) text += fmt::format(", {} MFU", format_percent(*row->mfu_fraction));
     if (cells.finished > 1) text += ", " + harness::shown_label(row->cell);
+    if (row->is_noisy) text += "; the machine's speed moved during every run, so that this value is not reliable";
   }
   return {.text = text, .tone = cells.tone()};
 }

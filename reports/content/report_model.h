@@ -56,6 +56,7 @@ struct ReportRow {
   std::string state;      // "ok" if an attempt finished, otherwise how the last one ended
   std::string reason;     // for that state; for ok, a note for the reader
   std::int64_t runs = 0;  // finished runs
+  bool is_noisy = false;  // the noise probe moved in each of them, so that the values below are not reliable
   // Medians over the finished runs with a steady noise probe or, if no run has one, over all finished runs.
   std::optional<double> step_time_s;       // of a run: its median step
   std::optional<double> step_time_mean_s;  // its mean step, from which rates, MFU and days are computed

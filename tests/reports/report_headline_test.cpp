@@ -39,6 +39,16 @@ TEST(ReportHeadline, CountsCellsAndNamesTheFastest) {
   EXPECT_THAT(report_text({crashed}), HasSubstr("0 of 1 cell measured\n"));
 }
 
+TEST(ReportHeadline, NamesANoisyCellOnlyIfAllAre) {
+  const auto steady = report_row("steady", 1, 1.0);
+  auto noisy = report_row("noisy", 1, 0.5);
+  noisy.is_noisy = true;
+  EXPECT_THAT(report_text({noisy, steady}), HasSubstr("most tokens/s/device: 512, 10.0 % MFU, steady\n"));
+  EXPECT_THAT(report_text({noisy}),
+              HasSubstr("tokens/s/device: 1.02 k, 20.0 % MFU; the machine's speed moved during every run, so that this "
+                        "value is not reliable\n"));
+}
+
 TEST(ReportHeadline, LeavesOutPublishedRows) {
   auto published = report_row("theirs", 1, 0.1);
   published.is_published = true;

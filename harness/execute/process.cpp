@@ -146,6 +146,8 @@ Process::Process(const ProcessRequest& request) : started_(Clock::now()), mark_(
   auto environment = merged_environment(request.environment, mark_);
   const auto argument_pointers = pointers(arguments);
   const auto environment_pointers = pointers(environment);
+  auto last_command = request.last_command;
+  const auto last_pointers = pointers(last_command);
   Pipe control = make_control();
   Pipe status = make_pipe();
   Pipe output;
@@ -166,7 +168,8 @@ Process::Process(const ProcessRequest& request) : started_(Clock::now()), mark_(
                           .arguments = argument_pointers.data(),
                           .environment = environment_pointers.data(),
                           .working_dir = request.working_dir.empty() ? nullptr : request.working_dir.c_str(),
-                          .largest_file_bytes = request.largest_file_bytes};
+                          .largest_file_bytes = request.largest_file_bytes,
+                          .last_command = last_pointers.data()};
   warden_ = fork();
   if (warden_ < 0) throw LaunchError(fmt::format("[launch] cannot fork: {}", std::strerror(errno)));
   if (warden_ == 0) run_warden(setup);

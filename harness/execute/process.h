@@ -34,6 +34,9 @@ struct ProcessRequest {
   // Largest size of a file that the command or its children may write; SIGXFSZ ends a process that exceeds it. 0: the
   // limit of the harness.
   std::int64_t largest_file_bytes = 0;
+  // Started when everything has ended, even if the harness was killed; it has the command's environment and a minute of
+  // time. It ends what the command left with a daemon, such as a container. Its outcome is not looked at.
+  std::vector<std::string> last_command = {};
 };
 
 enum class EndCause {

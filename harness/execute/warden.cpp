@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -25,6 +26,8 @@ namespace {
 
 constexpr int kKillPollMs = 20;           // between two looks for processes that were forked while others were killed
 constexpr int kKillPatienceRounds = 500;  // after that, a process that is stuck in the kernel is left behind
+
+constexpr std::chrono::seconds kLastCommandPatience{60};
 
 constexpr std::size_t kMostDescriptors = 65536;  // some systems have limits of a thousand million
 
@@ -77,13 +80,17 @@ void limit_files(long long bytes) {
   setrlimit(RLIMIT_FSIZE, &limit);
 }
 
-[[noreturn]] void become_command(const WardenSetup& setup, int error_pipe) {
+void take_usual_signals() {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   for (int number = 1; number < NSIG; ++number) std::signal(number, SIG_DFL);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+[[noreturn]] void become_command(const WardenSetup& setup, int error_pipe) {
+  take_usual_signals();
   limit_files(setup.largest_file_bytes);
   dup2(setup.output_fd, STDOUT_FILENO);
   dup2(setup.error_fd, STDERR_FILENO);
@@ -160,6 +167,24 @@ void guard(const WardenSetup& setup, int signal_fd, WardenMessage& message) {
   }
 }
 
+// Runs the last command, whose output goes nowhere, and kills it with its children if it takes too long.
+void run_last_command(const WardenSetup& setup, int signal_fd) {
+  if (setup.last_command[0] == nullptr) return;
+  WardenMessage last{.command = fork()};
+  if (last.command == 0) {
+    take_usual_signals();
+    execvpe(setup.last_command[0], setup.last_command, setup.environment);
+    _exit(127);
+  }
+  bool has_ended = last.command < 0;
+  const auto deadline = std::chrono::steady_clock::now() + kLastCommandPatience;
+  while (!has_ended && std::chrono::steady_clock::now() < deadline) {
+    if (reap(last, has_ended) == Tree::gone) return;
+    if (!has_ended) consume_child_signal(signal_fd, kKillPollMs);
+  }
+  kill_tree(signal_fd, last, has_ended);
+}
+
 int block_signals() {
   sigset_t all;
   sigfillset(&all);
@@ -172,7 +197,7 @@ int block_signals() {
 
 void report(int status_fd, const WardenMessage& message) {
   // If the harness is gone, nobody needs the message.
-  if (write(status_fd, &message, sizeof message) != sizeof message) _exit(1);
+  [[maybe_unused]] const auto written = write(status_fd, &message, sizeof message);
 }
 
 }  // namespace
@@ -189,7 +214,8 @@ void run_warden(const WardenSetup& given) {
   report(setup.status_fd, message);
   if (message.start_error == 0) {
     guard(setup, signal_fd, message);
-    report(setup.status_fd, message);
+    report(setup.status_fd, message);  // first, so that the last command does not count as the command's time
+    run_last_command(setup, signal_fd);
   }
   _exit(0);
 }

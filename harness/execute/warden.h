@@ -28,8 +28,9 @@ struct WardenSetup {
   int error_fd = -1;    // standard error of the command
   char* const* arguments = nullptr;
   char* const* environment = nullptr;
-  const char* working_dir = nullptr;  // nullptr: the harness's
-  long long largest_file_bytes = 0;   // 0: the harness's
+  const char* working_dir = nullptr;    // nullptr: the harness's
+  long long largest_file_bytes = 0;     // 0: the harness's
+  char* const* last_command = nullptr;  // never null when the warden runs; its first word is null if there is none
 };
 
 // Call it in a freshly forked child. It never returns.

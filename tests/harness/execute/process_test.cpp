@@ -366,6 +366,48 @@ TEST_P(KilledHarness, LeavesNoProcessBehind) {
   close(fds[1]);
 }
 
+// As after a kill -9 of `perfbench sweep` whose containers belong to a daemon.
+TEST(Process, RunsItsLastCommandThoughTheHarnessIsKilled) {
+  int fds[2];
+  ASSERT_EQ(pipe(fds), 0);
+  const auto file = std::filesystem::path(testing::TempDir()) / ("last." + std::to_string(getpid()));
+  std::filesystem::remove(file);
+  ASSERT_EQ(mkfifo(file.c_str(), 0600), 0);
+  const pid_t harness = fork();
+  if (harness == 0) {
+    auto request = shell("echo; exec sleep 1000");
+    request.last_command = {"sh", "-c", "echo ended > " + file.string()};
+    Process process(request);
+    if (write(fds[1], "x", 1) != 1) _exit(1);
+    process.wait({});
+    _exit(0);
+  }
+  char started = 0;
+  ASSERT_EQ(read(fds[0], &started, 1), 1);
+  kill(harness, SIGKILL);
+  waitpid(harness, nullptr, 0);
+  const FileDescriptor reader(open(file.c_str(), O_RDONLY | O_NONBLOCK));
+  pollfd watched{reader.get(), POLLIN, 0};
+  constexpr int kPatienceMs = 20'000;
+  ASSERT_EQ(poll(&watched, 1, kPatienceMs), 1);
+  std::array<char, 6> said{};
+  EXPECT_EQ(read(reader.get(), said.data(), said.size()), 6);
+  std::filesystem::remove(file);
+  close(fds[0]);
+  close(fds[1]);
+}
+
+TEST(Process, HasRunItsLastCommandWhenItIsOver) {
+  const auto file = std::filesystem::path(testing::TempDir()) / ("after." + std::to_string(getpid()));
+  auto request = shell("exit 3");
+  request.last_command = {"sh", "-c", "echo ended > " + file.string()};
+  EXPECT_EQ(run_process(request).exit_code, 3);
+  EXPECT_TRUE(std::filesystem::exists(file));
+  request.last_command = {"/no/such/program"};
+  EXPECT_EQ(run_process(request).exit_code, 3);
+  std::filesystem::remove(file);
+}
+
 INSTANTIATE_TEST_SUITE_P(WithCloseRange, KilledHarness, testing::Values(&keep_close_range));
 INSTANTIATE_TEST_SUITE_P(WithoutCloseRange, KilledHarness, testing::Values(&lose_close_range));
 

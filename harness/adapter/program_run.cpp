@@ -77,10 +77,17 @@ class SignalMessages {
 // Waits for the program and reads its output.
 class ProgramWatch {
  public:
-  ProgramWatch(StartedChild child, const SignalMessages& signals, OutputReaders& readers, ProgramEnd& end)
-      : child_(std::move(child)), signals_(signals), readers_(readers), end_(end), buffer_(kReadBytes, '\0') {}
+  ProgramWatch(StartedChild child, const SignalMessages& signals, OutputReaders& readers, ProgramEnd& end,
+               bool in_container)
+      : child_(std::move(child)),
+        signals_(signals),
+        readers_(readers),
+        end_(end),
+        in_container_(in_container),
+        buffer_(kReadBytes, '\0') {}
 
-  void run() {
+  // Returns the time at which the program had ended.
+  std::int64_t run() {
     auto next_sample = Clock::now();
     while (!ended_) {
       if (Clock::now() >= next_sample) {
@@ -91,19 +98,25 @@ class ProgramWatch {
       read_available();
       reap();
     }
+    const auto ended_ns = monotonic_ns();
     read_available();
     end_leftovers();
     read_available();
     rusage children{};
-    if (getrusage(RUSAGE_CHILDREN, &children) ==
-        0) {  // memory of the largest child: for a run so short that no sample was taken
+    // Memory of the largest child: for a run so short that no sample was taken.
+    if (!in_container_ && getrusage(RUSAGE_CHILDREN, &children) == 0) {
       end_.resident_bytes = std::max<std::int64_t>(end_.resident_bytes, std::int64_t{1024} * children.ru_maxrss);
     }
+    return ended_ns;
   }
 
  private:
   void sample_memory() {
-    if (samples_++ % kSamplesPerTreeWalk == 0) tree_ = harness::descendants(getpid());
+    if (samples_++ % kSamplesPerTreeWalk == 0) {
+      tree_ = harness::descendants(getpid());
+      // The runtime's client takes tens of megabytes that are not the program's.
+      if (in_container_) std::erase_if(tree_, [](pid_t pid) { return !harness::has_own_process_ids(pid); });
+    }
     end_.resident_bytes = std::max(end_.resident_bytes, harness::resident_bytes(tree_));
   }
 
@@ -147,17 +160,20 @@ class ProgramWatch {
   }
 
   void end_leftovers() {
-    // A helper process of Python's multiprocessing ends by itself as soon as its parent has ended.
+    // A helper process of Python's multiprocessing ends by itself as soon as its parent has ended. A runtime of
+    // containers takes a moment to remove one, and leaves processes of its own.
     constexpr int kLooks = 20;
+    constexpr int kLooksForRuntime = 1000;
+    const int looks = in_container_ ? kLooksForRuntime : kLooks;
     std::vector<pid_t> left;
-    for (int look = 0; look < kLooks; ++look) {
+    for (int look = 0; look < looks; ++look) {
       int status = 0;
       while (waitpid(-1, &status, WNOHANG) > 0) continue;
       left = harness::descendants(getpid());
       if (left.empty()) return;
       poll(nullptr, 0, 5);
     }
-    end_.children_left = static_cast<std::int64_t>(left.size());
+    end_.children_left = in_container_ ? 0 : static_cast<std::int64_t>(left.size());
     harness::kill_descendants(getpid());
     while (waitpid(-1, nullptr, 0) > 0 || errno == EINTR) continue;
   }
@@ -166,6 +182,7 @@ class ProgramWatch {
   const SignalMessages& signals_;
   OutputReaders& readers_;
   ProgramEnd& end_;
+  const bool in_container_;
   std::string buffer_;
   std::vector<pid_t> tree_;
   std::int64_t samples_ = 0;
@@ -263,7 +280,7 @@ spec::ProgramResult refuse(const fs::path& dir, const std::string& reason) {
 ChildCommand child_of(const spec::ProgramSpec& program, const RunRequest& request, const fs::path& dir,
                       const fs::path& workdir) {
   ChildCommand child{program.command, program.env, workdir};
-  child.environment.try_emplace("PYTHONUNBUFFERED", "1");  // makes each line arrive when it is printed
+  child.environment.try_emplace(spec::kUnbufferedVariable, "1");
   child.environment.try_emplace(spec::kSamplesVariable, (dir / spec::kHookFile).string());
   if (!request.turns.empty()) child.environment[spec::kTurnsVariable] = fs::absolute(request.turns).string();
   return child;
@@ -292,8 +309,8 @@ spec::ProgramResult run_checked(const spec::ProgramSpec& program, const RunReque
     waitpid(child.pid, nullptr, 0);
     return refuse(dir, start_problem(program.command.front(), workdir.string(), child.error));
   }
-  ProgramWatch(std::move(child), signals, readers, end).run();
-  end.wall_ns = monotonic_ns() - started_ns;
+  const bool in_container = !program.container.image.empty();
+  end.wall_ns = ProgramWatch(std::move(child), signals, readers, end, in_container).run() - started_ns;
   readers.finish(end);
   if (!samples.samples().empty() && samples.samples().front().at_ns) {
     end.startup_ns = std::max<std::int64_t>(0, *samples.samples().front().at_ns - started_ns);

@@ -11,6 +11,7 @@
 #include "harness/evidence/run_directory.h"
 #include "harness/evidence/run_evidence.h"
 #include "harness/execute/classify.h"
+#include "harness/execute/container.h"
 #include "harness/execute/program_start.h"
 #include "harness/system/sha256.h"
 #include "harness/system/utc.h"
@@ -236,14 +237,18 @@ FinishedAttempt complete(const AttemptDirectory& directory, AttemptRecord record
 // Throws LaunchError.
 FinishedAttempt execute_in(const AttemptDirectory& directory, const Cell& cell, const ExecutionSettings& settings,
                            const StepsListener& on_steps, AttemptRecord record) {
+  std::vector<std::string> last_command;
   if (cell.run.program) {
     auto program = program_to_start(cell.run, {.repo = cell.program_repo, .cwd = fs::current_path()}, directory.path);
     record.engine_sha256 = program_digest(program);
     launch_ranks(program);
+    last_command = container_removal(program, directory.path);
+    enter_container(program, directory.path);
     write_atomically(directory.path / spec::kProgramFile, spec::to_json_line(program) + "\n");
   }
   auto request = settings.launcher.request(cell.run, directory.path);
   request.largest_file_bytes = spec::kLargestRecordsBytes;  // larger files would not be read
+  request.last_command = std::move(last_command);
   record.command = request.command;
   const auto records = directory.path / steps_file(0);
   LineCounter lines(records);

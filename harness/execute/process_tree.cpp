@@ -123,6 +123,15 @@ std::int64_t resident_bytes(const std::vector<pid_t>& processes) {
   return (private_pages + largest_shared_pages) * page_bytes;
 }
 
+bool has_own_process_ids(pid_t process) {
+  const auto space_of = [](const std::string& whose) {
+    std::error_code none;
+    return std::filesystem::read_symlink("/proc/" + whose + "/ns/pid", none);
+  };
+  const auto theirs = space_of(std::to_string(process));
+  return !theirs.empty() && theirs != space_of("self");
+}
+
 std::map<pid_t, std::chrono::nanoseconds> cpu_times(const std::vector<pid_t>& processes) {
   std::map<pid_t, std::chrono::nanoseconds> out;
   for (const auto process : processes) {

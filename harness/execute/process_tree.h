@@ -21,6 +21,10 @@ void kill_descendants(pid_t root);
 // ranks of a node map the same segments, which would otherwise count once for each rank.
 std::int64_t resident_bytes(const std::vector<pid_t>& processes);
 
+// Whether the process is in another namespace of process ids, as those inside a container are and its client is not.
+// False for a process that is gone.
+bool has_own_process_ids(pid_t process);
+
 // Processor time that each process has used so far, over all its threads. Leaves out processes that are gone. The time
 // of a thread that is running may lag by a tick of the kernel (up to 10 ms); that of a sleeping thread is exact.
 std::map<pid_t, std::chrono::nanoseconds> cpu_times(const std::vector<pid_t>& processes);

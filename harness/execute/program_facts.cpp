@@ -9,6 +9,7 @@
 #include <sstream>
 #include <tuple>
 
+#include "harness/execute/container.h"
 #include "harness/execute/launcher.h"
 #include "harness/execute/process.h"
 #include "harness/system/sha256.h"
@@ -161,7 +162,11 @@ void add_packages(spec::ProgramSpec& program) {
 void add_program_facts(spec::ProgramSpec& program, const fs::path& repo) {
   if (!repo.empty()) add_repository(repo, program.facts);
   add_files(program);
-  add_packages(program);
+  if (program.container.image.empty()) {
+    add_packages(program);
+  } else {
+    add_image_fact(program);
+  }
 }
 
 }  // namespace perfbench::harness

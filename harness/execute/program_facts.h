@@ -8,7 +8,7 @@
 namespace perfbench::harness {
 
 // Adds to `program.facts` what can be found. `program` is to be started, so that its templates are filled in. `repo` is
-// its checkout, or empty.
+// its checkout, or empty. Throws LaunchError if it runs in a container whose image is not on this machine.
 void add_program_facts(spec::ProgramSpec& program, const std::filesystem::path& repo);
 
 }  // namespace perfbench::harness

@@ -22,11 +22,13 @@ std::optional<std::string> python() {
   return found ? std::optional(found->string()) : std::nullopt;
 }
 
-std::optional<std::string> place_value(const std::string& name, const ProgramPlace& place, const fs::path& dir) {
+// `in_container`: the interpreter is that of the image.
+std::optional<std::string> place_value(const std::string& name, const ProgramPlace& place, const fs::path& dir,
+                                       bool in_container) {
   if (name == "run_dir") return fs::absolute(dir).string();
   if (name == "cwd" && !place.cwd.empty()) return place.cwd.string();
   if (name == "repo" && !place.repo.empty()) return place.repo.string();
-  if (name == "python") return python();
+  if (name == "python") return in_container ? "python3" : python();
   return std::nullopt;
 }
 
@@ -34,9 +36,11 @@ std::optional<std::string> place_value(const std::string& name, const ProgramPla
 
 spec::ProgramSpec program_to_start(const spec::RunSpec& run, const ProgramPlace& place, const fs::path& attempt_dir) {
   auto program = run.program->spec;
+  const bool in_container = !program.container.image.empty();
   try {
     for_each_template(program, [&](std::string& text) {
-      text = fill_all(text, [&](const std::string& name) { return place_value(name, place, attempt_dir); });
+      text =
+          fill_all(text, [&](const std::string& name) { return place_value(name, place, attempt_dir, in_container); });
     });
   } catch (const TemplateError& e) {
     throw LaunchError(std::string("[launch] ") + e.what());

@@ -43,6 +43,7 @@ class ProgramReading {
     if (out_.spec.workdir.empty()) out_.spec.workdir = out_.repo.path.empty() ? "{cwd}" : "{repo}";
     check_readers();
     complete_ranks();
+    check_container();
     find_templates();
     return std::move(out_);
   }
@@ -142,6 +143,24 @@ class ProgramReading {
     }
   }
 
+  void check_container() const {
+    const auto& program = out_.spec;
+    const auto& container = program.container;
+    const auto pointer = at("container");
+    if (container.image.empty()) {
+      if (!container.options.empty() || container.runtime != spec::ContainerRuntime::podman) {
+        fail(pointer, "a container needs an image: add 'image', such as 'image: localhost/trainer:1'");
+      }
+      return;
+    }
+    if (program.ranks.launched_by != spec::LaunchedBy::program) {
+      fail(pointer,
+           "ranks that mpirun or srun launches do not run in a container: leave out 'ranks', and let the "
+           "command start its processes inside, as torchrun does");
+    }
+    if (program.turns) fail(at("turns"), "a program in a container cannot take turns: leave out 'turns'");
+  }
+
   void find_templates() {
     const auto& program = out_.spec;
     for (std::size_t i = 0; i < program.command.size(); ++i) take(child(at("command"), i), program.command[i]);
@@ -151,6 +170,11 @@ class ProgramReading {
     }
     take(at("workdir"), program.workdir);
     take(child(at("ranks"), "count"), program.ranks.count);
+    const auto& container = program.container;
+    take(child(at("container"), "image"), container.image);
+    for (std::size_t i = 0; i < container.options.size(); ++i) {
+      take(child(child(at("container"), "options"), i), container.options[i]);
+    }
   }
 
   void take(const std::string& pointer, const std::string& text) {

@@ -23,6 +23,7 @@ constexpr const char* kInjectOption = "--inject";
 constexpr std::string_view kFaultPrefix = "inject:";
 constexpr std::string_view kRevisionPrefix = "rev:";
 constexpr std::string_view kVariablesPrefix = "env:";
+constexpr std::string_view kImagePrefix = "image:";
 constexpr auto kLongestCheck = std::chrono::minutes(1);
 constexpr const char* kEngineName = "perfbench-engine";
 constexpr const char* kFaultyEngineName = "perfbench-engine-inject";
@@ -79,18 +80,20 @@ void check_kind(const Cell& cell, const AbSide& side) {
   const bool of_engine = side.kind == SideKind::binary || side.kind == SideKind::fault ||
                          (side.kind == SideKind::revision && !side.program);
   if (cell.run.program && of_engine) {
-    throw InputError("[compare] " + side.asked +
-                     " names a perfbench-engine, but this matrix runs another program: name env:, set: or current");
+    throw InputError(
+        "[compare] " + side.asked +
+        " names a perfbench-engine, but this matrix runs another program: name image:, env:, set: or current");
   }
   if (!cell.run.program && side.kind == SideKind::environment) {
     throw InputError("[compare] " + side.asked + " needs a matrix with a 'program', but this one has none");
   }
 }
 
-// Adds the variables of the side to those of the cell's program.
-void add_variables(Cell& cell, const AbSide& side) {
-  if (side.variables.empty()) return;
+// Adds the variables of the side to those of the cell's program, and replaces its image.
+void change_program(Cell& cell, const AbSide& side) {
+  if (side.variables.empty() && side.image.empty()) return;
   auto program = *cell.run.program;
+  if (!side.image.empty()) program.spec.container.image = escape_template(side.image);
   for (const auto& [name, value] : side.variables) program.spec.env[name] = escape_template(value);
   cell.run.program = std::make_shared<const spec::RunProgram>(std::move(program));
   cell.run_id = run_id(cell.run);
@@ -150,6 +153,12 @@ AbSide parse_side(const std::string& text, const fs::path& current_engine,
     return {
         .asked = text, .kind = SideKind::environment, .engine = {current_engine}, .variables = side_variables(text)};
   }
+  if (text.starts_with(kImagePrefix)) {
+    auto image = text.substr(kImagePrefix.size());
+    if (image.empty())
+      throw InputError("[compare] 'image:' needs the name of an image, such as image:localhost/trainer:2");
+    return {.asked = text, .kind = SideKind::environment, .engine = {current_engine}, .image = std::move(image)};
+  }
   if (text.starts_with(kFaultPrefix)) return faulty_side({text.substr(kFaultPrefix.size())}, current_engine);
   if (text.starts_with(kRevisionPrefix)) {
     return {.asked = text, .kind = SideKind::revision, .commit = commit_of(text.substr(kRevisionPrefix.size()))};
@@ -173,7 +182,7 @@ std::vector<AbCell> pair_cells(const Overrides& base, const AbSide& a, const AbS
     auto cells = by_combination(expand_with(overrides, side).cells);
     for (auto& [combination, cell] : cells) {
       check_kind(cell, side);
-      add_variables(cell, side);
+      change_program(cell, side);
       if (side.program) cell.program_repo = side.program->path;
     }
     return cells;

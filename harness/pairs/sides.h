@@ -28,6 +28,7 @@ struct AbSide {
   std::string matrix = {};                         // for a command: the text of its own matrix
   // For an environment: added to the variables of the matrix's program.
   std::map<std::string, std::string> variables = {};
+  std::string image = {};  // for an environment: replaces the image of the program's container
 };
 
 // The record of a side in a comparison. `sha256` is that of the engine's file (engine_sha256).
@@ -41,8 +42,8 @@ AbSide faulty_side(const std::vector<std::string>& faults, const std::filesystem
 std::vector<std::string> injected_faults(const std::vector<std::string>& command);
 
 // Interprets the text without building anything: "current"; "set:KEY=VALUE,..."; "inject:FAULT"; "env:NAME=VALUE,...";
-// the path of a perfbench-engine or of a folder that contains bin/perfbench-engine; otherwise a revision, with or
-// without "rev:" before it, which `commit_of` looks up. Throws InputError.
+// "image:NAME"; the path of a perfbench-engine or of a folder that contains bin/perfbench-engine; otherwise a revision,
+// with or without "rev:" before it, which `commit_of` looks up. Throws InputError.
 AbSide parse_side(const std::string& text, const std::filesystem::path& current_engine,
                   const std::function<std::string(const std::string& revision)>& commit_of);
 

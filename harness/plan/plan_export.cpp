@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 
+#include "harness/execute/container.h"
 #include "harness/execute/launcher.h"
 #include "harness/system/place_names.h"
 #include "reports/render/format/escape.h"
@@ -111,6 +112,10 @@ spec::ProgramSpec readable_program(const spec::ProgramSpec& program) {
   for_each_template(out, fill);
   const auto launcher = rank_command(out);
   out.command.insert(out.command.begin(), launcher.begin(), launcher.end());
+  if (!out.container.image.empty()) {
+    const auto container = container_command(out, "{run_dir}", "perfbench-{run}");
+    out.command.insert(out.command.begin(), container.begin(), container.end());
+  }
   return out;
 }
 

@@ -18,7 +18,7 @@ namespace perfbench::harness {
 
 // current: this perfbench's own engine, without more settings. fault: the same engine with an injected fault
 // (engine/faults/faults.h), to test whether a comparison finds it. command: the command line of a training program.
-// environment: the program of the matrix with other environment variables.
+// environment: the program of the matrix with other environment variables, or in a container of another image.
 enum class SideKind { current, settings, binary, revision, fault, command, environment };
 
 enum class AbPurpose { compare, bisect, confirm, creep, selftest };  // creep: compares a night with its control

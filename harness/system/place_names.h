@@ -28,6 +28,8 @@ void for_each_template(spec::ProgramSpec& program, F&& f) {
   for (auto& file : program.files) f(file.path);
   f(program.workdir);
   f(program.ranks.count);
+  f(program.container.image);
+  for (auto& option : program.container.options) f(option);
 }
 
 // Fills all names except those above with `value_of(name)`. Throws TemplateError.

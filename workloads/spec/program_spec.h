@@ -22,14 +22,16 @@ inline constexpr const char* kHookFile = "program_samples.jsonl";
 // Environment variables that are set for the program.
 inline constexpr const char* kSamplesVariable = "PERFBENCH_SAMPLES";
 inline constexpr const char* kTurnsVariable = "PERFBENCH_TURNS";
+inline constexpr const char* kUnbufferedVariable = "PYTHONUNBUFFERED";  // makes each line arrive when it is printed
 
 // Names of facts about a program. A fact with another name is the version of what it names, such as torch.
 inline constexpr const char* kCommitFact = "repo.commit";
-inline constexpr const char* kChangesFact = "repo.changes";  // digest of uncommitted changes; absent: there are none
-inline constexpr const char* kUnknownFact = "unknown";       // changes or packages that could not be found out
-inline constexpr const char* kFileFacts = "file.";           // + the name of a file that the command names: its digest
-inline constexpr const char* kPackagesFact = "packages";     // digest of the Python packages with their versions
-inline constexpr const char* kProgramFact = "program";       // the name in the program file (workloads/programs)
+inline constexpr const char* kChangesFact = "repo.changes";   // digest of uncommitted changes; absent: there are none
+inline constexpr const char* kUnknownFact = "unknown";        // changes or packages that could not be found out
+inline constexpr const char* kFileFacts = "file.";            // + the name of a file that the command names: its digest
+inline constexpr const char* kPackagesFact = "packages";      // digest of the Python packages with their versions
+inline constexpr const char* kImageFact = "container.image";  // the id of the image, as the runtime says it
+inline constexpr const char* kProgramFact = "program";        // the name in the program file (workloads/programs)
 
 enum class Better { neither, lower, higher };
 template <>
@@ -55,6 +57,13 @@ template <>
 struct EnumNames<LaunchedBy> {
   static constexpr std::array kNames{std::pair{LaunchedBy::program, "program"}, std::pair{LaunchedBy::mpirun, "mpirun"},
                                      std::pair{LaunchedBy::srun, "srun"}};
+};
+
+enum class ContainerRuntime { podman, docker };
+template <>
+struct EnumNames<ContainerRuntime> {
+  static constexpr std::array kNames{std::pair{ContainerRuntime::podman, "podman"},
+                                     std::pair{ContainerRuntime::docker, "docker"}};
 };
 
 // A metric that a user declares. It has a regex for the log, or a key for files of formats jsonl, csv and tensorboard.
@@ -112,6 +121,20 @@ struct ProgramRanks {
   }
 };
 
+// The container in which the command runs. The image must be on the machine.
+struct ProgramContainer {
+  std::string image;  // empty: the command runs without a container
+  ContainerRuntime runtime = ContainerRuntime::podman;
+  std::vector<std::string> options;  // of `podman run` or `docker run`, such as --device=nvidia.com/gpu=all
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& f) {
+    f(Field{"image", "image that has the program"}.omitted_at_default(), self.image);
+    f(Field{"runtime", "program that runs containers"}.omitted_at_default(), self.runtime);
+    f(Field{"options", "further options of its command 'run'"}.omitted_at_default(), self.options);
+  }
+};
+
 // The facts that a reader needs to turn rates into step times. 0: not declared.
 struct StepWork {
   double tokens_per_device = 0;
@@ -136,9 +159,10 @@ struct ProgramSpec {
   std::string reader;                      // reader of the log; empty: no reader
   std::map<std::string, DeclaredMetric> metrics;
   std::vector<MetricFile> files;
-  std::int64_t steps = 0;  // number that a whole run takes; 0: not declared
-  std::int64_t drop = 0;   // the first steps that no timing includes, at least
-  ProgramRanks ranks;      // when the run starts, the command begins with the launcher
+  std::int64_t steps = 0;      // number that a whole run takes; 0: not declared
+  std::int64_t drop = 0;       // the first steps that no timing includes, at least
+  ProgramRanks ranks;          // when the run starts, the command begins with the launcher
+  ProgramContainer container;  // likewise
   FinishedWhen finished;
   Restarts restarts = Restarts::refused;
   bool deterministic = false;
@@ -159,6 +183,7 @@ struct ProgramSpec {
     f(Field{"steps", "steps of a whole run; 0: not declared", 0}.omitted_at_default(), self.steps);
     f(Field{"drop", "first steps that no timing counts", 0}.omitted_at_default(), self.drop);
     f(Field{"ranks", "processes of the program"}.omitted_at_default(), self.ranks);
+    f(Field{"container", "container in which it runs"}.omitted_at_default(), self.container);
     f(Field{"finished", "how a run that ended well is known"}.omitted_at_default(), self.finished);
     f(Field{"restarts", "whether steps may be taken twice"}.omitted_at_default(), self.restarts);
     f(Field{"deterministic", "equal runs compute equal bits"}.omitted_at_default(), self.deterministic);

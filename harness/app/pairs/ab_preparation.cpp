@@ -6,8 +6,10 @@
 #include <algorithm>
 
 #include "harness/app/sweep/checks.h"
+#include "harness/execute/container.h"
 #include "harness/execute/interruption.h"
 #include "harness/execute/launcher.h"
+#include "harness/execute/process.h"
 #include "harness/matrix/model_catalog.h"
 #include "harness/pairs/commit_build.h"
 #include "harness/store/database.h"
@@ -62,6 +64,23 @@ void check_launcher(const std::vector<AbCell>& cells) {
   throw InputError(
       "[compare] every cell needs mpirun for its ranks, which is not in PATH: install Open MPI (Debian: "
       "openmpi-bin), or set PERFBENCH_MPIRUN");
+}
+
+// An image that is missing would count as a crash of its side.
+void check_images(const std::vector<AbCell>& cells) {
+  std::set<std::string> found;
+  for (const auto& cell : cells) {
+    for (const auto* run : {&cell.a.run, &cell.b.run}) {
+      if (!run->program || run->program->spec.container.image.empty()) continue;
+      auto program = run->program->spec;
+      if (!found.insert(program.container.image).second) continue;
+      try {
+        add_image_fact(program);
+      } catch (const LaunchError& e) {
+        throw InputError(e.what());
+      }
+    }
+  }
 }
 
 }  // namespace
@@ -144,7 +163,9 @@ PairedMatrix pair_matrix(const AbSide& a, const AbSide& b, const AbOptions& opti
 void check_before_building(const AbSide& a, const AbSide& b, const AbOptions& options,
                            const Installation& installation) {
   const ModelCatalog catalog(installation.data_dir());
-  check_launcher(pair_matrix(a, b, options, catalog, installation).cells);
+  const auto cells = pair_matrix(a, b, options, catalog, installation).cells;
+  check_launcher(cells);
+  check_images(cells);
   check_programs(a, options);
   check_programs(b, options);
   require_writable_folder("[compare] --runs", runs_folder(options.runs, options.db));

@@ -58,6 +58,11 @@ std::string program_matrix(const ProgramWords& words) {
   if (!words.metrics.empty()) program["metrics"] = spec::value_to_json(words.metrics, spec::Written::canonical);
   if (words.steps > 0) program["steps"] = words.steps;
   if (words.drop > 0) program["drop"] = words.drop;
+  if (auto container = words.container; !container.image.empty()) {
+    container.image = literal_word(container.image);
+    for (auto& option : container.options) option = literal_word(option);
+    program["container"] = spec::fields_to_json(container);
+  }
   const Json value{{"name", words.name.empty() ? name_of_command(words.command) : words.name}, {"set", Json::object()}};
   const Json matrix{{"name", "run"},
                     {"program", program},

@@ -19,11 +19,12 @@ struct ProgramWords {
   std::int64_t steps = 0;              // 0: not declared
   std::int64_t drop = 0;
   std::int64_t repeats = 1;
+  spec::ProgramContainer container = {};
   std::string name = {};  // name of the cell; empty: the program's
 };
 
-// The text of the matrix. Braces in the command are literal, except in {run_dir}, {cwd} and {python}. Throws InputError
-// for work that is not KEY=VALUE.
+// The text of the matrix. Braces in the command and the container are literal, except in {run_dir}, {cwd} and {python}.
+// Throws InputError for work that is not KEY=VALUE.
 std::string program_matrix(const ProgramWords& words);
 
 }  // namespace perfbench::harness

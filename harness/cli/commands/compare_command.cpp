@@ -159,11 +159,12 @@ void add_pair_options(CLI::App& command, CompareOptions& options) {
   const auto of_stored_runs = command.get_options();
   auto* ab =
       command
-          .add_option("--ab", options.sides,
-                      "two sides to run: a git revision (rev:NAME if the name means something else too), a "
-                      "perfbench-engine or a folder with bin/perfbench-engine, "
-                      "set:KEY=VALUE,... , inject:FAULT (to test whether it is found), current, cmd:COMMAND (any "
-                      "training program), or env:NAME=VALUE,... (for a matrix with a program)")
+          .add_option(
+              "--ab", options.sides,
+              "two sides to run: a git revision (rev:NAME if the name means something else too), a "
+              "perfbench-engine or a folder with bin/perfbench-engine, "
+              "set:KEY=VALUE,... , inject:FAULT (to test whether it is found), current, cmd:COMMAND (any "
+              "training program); for a matrix with a program also env:NAME=VALUE,... or image:NAME (its container)")
           ->expected(2)
           ->allow_extra_args(false)
           ->type_name("A B")

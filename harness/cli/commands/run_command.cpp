@@ -16,6 +16,19 @@ namespace {
 
 constexpr std::int64_t kUsualRepeats = 5;
 
+void add_container_options(CLI::App& command, spec::ProgramContainer& container) {
+  auto* image =
+      command.add_option("--image", container.image, "run the command in a container of this image")->type_name("NAME");
+  add_enum_option(command, "--runtime", container.runtime, "program that runs the container")->needs(image);
+  command
+      .add_option("--container-option", container.options,
+                  "a further option of the runtime's command 'run', such as --container-option=--network=host; may be "
+                  "repeated")
+      ->type_name("WORD")
+      ->allow_extra_args(false)
+      ->needs(image);
+}
+
 struct RunOptions {
   ProgramWords words{.command = {}, .repeats = kUsualRepeats};
   ReadingOptions reading;
@@ -41,6 +54,7 @@ void add_run(CLI::App& app, CommandContext& context) {
   add_number(*command, "--repeats", options->words.repeats, Bounds<std::int64_t>{1, kMostRepeats},
              "how often the program is run");
   add_reading_options(*command, options->reading, "--metric");
+  add_container_options(*command, options->words.container);
   command->add_option("--name", options->words.name, "name of the cell; default: the program's");
   add_db_option(*command, options->request.db, "database; created if it does not exist");
   add_path(*command, "--runs", options->request.runs, PathIs::folder,
@@ -54,6 +68,7 @@ void add_run(CLI::App& app, CommandContext& context) {
       "  perfbench run --metric 'step_time_s=took (?P<value>[0-9.]+) ms:ms' -- ./train --steps 40\n"
       "  perfbench run --reader hf_trainer --work model=gpt2 --work seq_len=1024 --work global_batch=8 -- python3 "
       "run.py\n"
+      "  perfbench run --image localhost/trainer:2 --container-option=--device=nvidia.com/gpu=all -- python3 train.py\n"
       "Exit codes: 0 every attempt is ok; 3 wrong input; 4 an attempt failed, or was cancelled.");
   command->callback([options, &context] { context.exit_code = run_program(*options, context); });
 }

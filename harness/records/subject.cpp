@@ -22,14 +22,15 @@ bool is_commit(const std::string& text) {
          std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isxdigit(c) != 0; });
 }
 
-// A training program whose command names a file, or a program of Python.
+// A training program whose command names a file, a program of Python, or one in a container.
 bool is_program(const Subject& subject) {
   if (!subject.told) return false;
   const auto has = [&](const std::string& prefix) {
     const auto at = subject.told->lower_bound(prefix);
     return at != subject.told->end() && at->first.starts_with(prefix);
   };
-  return has(std::string(kLibraryFacts) + spec::kFileFacts) || has(std::string(kLibraryFacts) + spec::kPackagesFact);
+  return has(std::string(kLibraryFacts) + spec::kFileFacts) || has(std::string(kLibraryFacts) + spec::kPackagesFact) ||
+         has(std::string(kLibraryFacts) + spec::kImageFact);
 }
 
 std::string digest_text(const Subject& subject) {
@@ -61,9 +62,11 @@ std::string engine_name(const Subject& subject) {
   return commit.empty() ? digest_text(subject) : commit;
 }
 
-// "libraries.oneDNN 2.6.3": the facts in which it differs from the other subjects.
-std::string told_apart(const Subject& subject, const std::vector<const Subject*>& others) {
-  std::string out;
+using Fact = std::pair<std::string, std::string>;
+
+// The facts in which it differs from any of these subjects.
+std::vector<Fact> differing_facts(const Subject& subject, const std::vector<const Subject*>& others) {
+  std::vector<Fact> out;
   if (!subject.told) return out;
   for (const auto& [name, value] : *subject.told) {
     const bool common =
@@ -72,18 +75,59 @@ std::string told_apart(const Subject& subject, const std::vector<const Subject*>
           const auto found = other->told->find(fact);
           return found != other->told->end() && found->second == mine;
         });
-    if (!common) out += (out.empty() ? "" : ", ") + name + " " + value;
+    if (!common) out.emplace_back(name, value);
   }
   return out;
 }
 
-std::string longer_name(const Subject& subject, const std::vector<const Subject*>& namesakes) {
-  const bool other_engine = std::any_of(namesakes.begin(), namesakes.end(), [&](const Subject* other) {
-    return other->engine_sha256 != subject.engine_sha256;
-  });
-  auto more = other_engine ? digest_text(subject) : "";
-  if (const auto told = told_apart(subject, namesakes); !other_engine && !told.empty()) more = told;
-  return subject_name(subject) + (more.empty() ? "" : " (" + more + ")");
+// "libraries.oneDNN 2.6.3, mpi absent"
+std::string facts_text(const std::vector<Fact>& facts) {
+  std::string out;
+  for (const auto& [name, value] : facts) out += (out.empty() ? "" : ", ") + name + " " + value;
+  return out;
+}
+
+bool is_digest(const std::string& text) {
+  constexpr std::size_t kFewest = 16;  // shorter ones are numbers and versions
+  return text.size() >= kFewest && is_commit(text);
+}
+
+// "torch 2.4.0, train.py 1f3a9c02 and 3 more": a program has many facts, of which versions say the most.
+std::string short_facts_text(std::vector<Fact> facts) {
+  constexpr std::size_t kMost = 2;
+  std::stable_partition(facts.begin(), facts.end(), [](const Fact& fact) { return !is_digest(fact.second); });
+  const auto count = facts.size();
+  facts.resize(std::min(count, kMost));
+  for (auto& [name, value] : facts) {
+    for (const std::string_view prefix : {std::string_view(kLibraryFacts), std::string_view(spec::kFileFacts)}) {
+      if (name.starts_with(prefix)) name.erase(0, prefix.size());
+    }
+    if (is_digest(value)) value.resize(kShownDigits);
+  }
+  return facts_text(facts) + (count > kMost ? " and " + std::to_string(count - kMost) + " more" : "");
+}
+
+// Subjects of one group are told apart by more than their names. Unnamed programs are one group.
+std::string group_of(const Subject& subject) {
+  return is_program(subject) && program_name(subject).empty() ? "program" : subject_name(subject);
+}
+
+// `group` has the subject, too.
+std::string longer_name(const Subject& subject, const std::vector<const Subject*>& group) {
+  constexpr std::size_t kMostCompared = 16;  // each is compared with each
+  const auto name = subject_name(subject);
+  const bool other_engine = std::any_of(
+      group.begin(), group.end(), [&](const Subject* other) { return other->engine_sha256 != subject.engine_sha256; });
+  std::string more;
+  if (!other_engine) {
+    more = facts_text(differing_facts(subject, group));
+  } else {
+    if (name.find(digest_text(subject)) == std::string::npos) more = digest_text(subject);
+    const bool compares = is_program(subject) && group.size() <= kMostCompared;
+    const auto facts = compares ? short_facts_text(differing_facts(subject, group)) : std::string();
+    if (!facts.empty()) more += (more.empty() ? "" : ": ") + facts;
+  }
+  return name + (more.empty() ? "" : " (" + more + ")");
 }
 
 }  // namespace
@@ -111,13 +155,11 @@ std::string subject_name(const Subject& subject) {
 
 std::vector<std::string> distinct_names(const std::vector<Subject>& subjects) {
   // A run of years has thousands of subjects, so that their names must not be compared in pairs.
-  std::map<std::string, std::vector<const Subject*>> by_name;
-  for (const auto& subject : subjects) by_name[subject_name(subject)].push_back(&subject);
+  std::map<std::string, std::vector<const Subject*>> by_group;
+  for (const auto& subject : subjects) by_group[group_of(subject)].push_back(&subject);
   std::vector<std::string> out;
   for (const auto& subject : subjects) {
-    auto namesakes = by_name.at(subject_name(subject));
-    std::erase(namesakes, &subject);
-    out.push_back(longer_name(subject, namesakes));
+    out.push_back(longer_name(subject, by_group.at(group_of(subject))));
   }
   return out;
 }

@@ -39,7 +39,8 @@ bool same_subject(const Subject& a, const Subject& b);
 // "maxtext" or "maxtext a1b2c3d4", the commit of its repository.
 std::string subject_name(const Subject& subject);
 
-// The names, extended by the engine's digest or the libraries that differ where subject_name() is the same.
+// The names, extended by the engine's digest or the libraries that differ where subject_name() is the same. A program
+// is extended by some of the facts in which it differs from the other programs: "program 1f3a9c02 (torch 2.4.0)".
 std::vector<std::string> distinct_names(const std::vector<Subject>& subjects);
 
 // The same in one line; if there are many, only the first few.

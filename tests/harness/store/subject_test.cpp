@@ -76,6 +76,34 @@ TEST(Subject, NamesOfOneCommitShowTheDifference) {
               ElementsAre("aaaaaaaa (libraries.L 1)", "aaaaaaaa (libraries.L 2)"));
 }
 
+Subject program(char digest, std::map<std::string, std::string> told) {
+  told.try_emplace(told.contains("libraries.container.image") ? "libraries.numpy" : "libraries.packages", "same");
+  return {.engine_sha256 = std::string(64, digest),
+          .told = std::make_shared<const std::map<std::string, std::string>>(told)};
+}
+
+TEST(Subject, ProgramsShowInWhatTheyDiffer) {
+  const auto digest = [](char letter) { return std::string(16, letter); };
+  EXPECT_THAT(
+      distinct_names({program('1', {{"libraries.container.image", digest('a')}}),
+                      program('2', {{"libraries.container.image", digest('b')}})}),
+      ElementsAre("program 11111111 (container.image aaaaaaaa)", "program 22222222 (container.image bbbbbbbb)"));
+  EXPECT_THAT(distinct_names({program('1', {{"libraries.file.train.py", digest('a')},
+                                            {"libraries.packages", digest('c')},
+                                            {"libraries.torch", "2.3"}}),
+                              program('2', {{"libraries.file.train.py", digest('b')},
+                                            {"libraries.packages", digest('d')},
+                                            {"libraries.torch", "2.4"}})}),
+              ElementsAre("program 11111111 (torch 2.3, train.py aaaaaaaa and 1 more)",
+                          "program 22222222 (torch 2.4, train.py bbbbbbbb and 1 more)"));
+  const std::map<std::string, std::string> named{{"libraries.program", "maxtext"}, {"libraries.jax", "1"}};
+  auto newer = named;
+  newer["libraries.jax"] = "2";
+  EXPECT_THAT(distinct_names({program('1', named), program('2', newer)}),
+              ElementsAre("maxtext (program 11111111: jax 1)", "maxtext (program 22222222: jax 2)"));
+  EXPECT_THAT(distinct_names({program('1', {}), engine('1')}), ElementsAre("program 11111111", "aaaaaaaa"));
+}
+
 // A comparison of all pairs would take minutes.
 TEST(Subject, VeryManyAreNamed) {
   std::vector<Subject> all;
@@ -84,6 +112,9 @@ TEST(Subject, VeryManyAreNamed) {
     all.back().git_commit = fmt::format("{:08x}{:032}", i / 2, 0);  // two engines of each commit
     if (i % 2 == 1) all.back().engine_sha256[0] = '2';
   }
+  for (int i = 0; i < 30'000; ++i) all.push_back(program(static_cast<char>('0' + i % 10), {}));
+  for (int i = 0; i < 30'000; ++i)
+    all[static_cast<std::size_t>(30'000 + i)].engine_sha256.replace(0, 8, fmt::format("{:08x}", i));
   const auto names = distinct_names(all);
   EXPECT_EQ(names[0], "00000000 (engine 11111111)");
   EXPECT_EQ(names[29'999], "00003a97 (engine 21111111)");

@@ -8,6 +8,7 @@
 
 #include "harness/execute/interruption.h"
 #include "harness/execute/machine_facts.h"
+#include "harness/execute/process.h"
 #include "harness/execute/program_start.h"
 #include "harness/matrix/model_catalog.h"
 #include "harness/plan/planner.h"
@@ -82,11 +83,16 @@ void record_beginning(Connection& db, const SweepRequest& request, const std::st
                       .repeats = request.repeats});
 }
 
-// The digests that attempts of these cells would record now: the engine's, or each cell's program's.
+// The digests that attempts of these cells would record now: the engine's, or each cell's program's. Throws InputError
+// if a program cannot be started here.
 std::set<std::string> digests_now(const ExecutionSettings& execution, const std::vector<Cell>& cells) {
   std::set<std::string> out;
-  for (const auto& cell : cells) {
-    out.insert(cell.run.program ? program_digest(cell) : execution.engine_sha256);
+  try {
+    for (const auto& cell : cells) {
+      out.insert(cell.run.program ? program_digest(cell) : execution.engine_sha256);
+    }
+  } catch (const LaunchError& e) {
+    throw InputError(e.what());
   }
   return out;
 }

@@ -30,7 +30,7 @@ words = sys.argv[1:]
 with open(os.environ["CALLS"], "a") as calls:
     calls.write(" ".join(words) + "\n")
 if words[:2] == ["image", "inspect"]:
-    if words[-1].endswith(":absent"):
+    if words[-1].endswith(":absent") or "NO_IMAGES" in os.environ:
         sys.exit("Error: image not known")
     print("id of " + words[-1])
     sys.exit()
@@ -144,6 +144,14 @@ TEST_F(ContainerCommand, AnImageThatIsMissingIsNamedWithTheRemedy) {
   EXPECT_THAT(end.error_output, HasSubstr("podman has no image trainer:absent on this machine: fetch it first, with "
                                           "'podman pull trainer:absent' (Error: image not known)"));
   EXPECT_EQ(calls().size(), 1U);
+}
+
+TEST_F(ContainerCommand, ASweepWhoseImageIsGoneIsNotResumed) {
+  std::ofstream(dir_ / "m.yaml") << "name: m\nprogram: {command: ['true'], container: {image: 'trainer:1'}}\n";
+  EXPECT_EQ(perfbench({"sweep", "m.yaml"}).exit_code, 0);
+  const auto end = perfbench({"sweep", "m.yaml", "--resume"}, {{"NO_IMAGES", "1"}});
+  EXPECT_EQ(end.exit_code, 3);
+  EXPECT_THAT(end.error_output, testing::StartsWith("[launch] podman has no image trainer:1"));
 }
 
 class ComparedImages : public ContainerCommand {

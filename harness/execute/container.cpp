@@ -47,6 +47,7 @@ std::set<std::string> passed_variables(const spec::ProgramSpec& program) {
 
 void add_image_fact(spec::ProgramSpec& program) {
   const auto& image = program.container.image;
+  if (image.starts_with('-')) throw LaunchError("[launch] the image " + image + " is an option, not a name");
   const auto end = run_process({.command = {runtime_file(program), "image", "inspect", "--format", "{{.Id}}", image}},
                                {.time_limit = kImagePatience});
   auto id = end.output.substr(0, end.output.find('\n'));

@@ -21,8 +21,7 @@ struct ProgramPlace {
 };
 
 // {python} is PERFBENCH_PYTHON of the environment, or else python3 in PATH. Throws LaunchError if a template has no
-// value here, or the
-// image of its container is not on this machine.
+// value here, or the image of its container is not on this machine.
 spec::ProgramSpec program_to_start(const spec::RunSpec& run, const ProgramPlace& place,
                                    const std::filesystem::path& attempt_dir);
 

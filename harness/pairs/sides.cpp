@@ -76,6 +76,16 @@ std::map<std::string, std::string> side_variables(const std::string& text) {
   }
 }
 
+// As check_container of a matrix does for an image that it names.
+void check_image(const Cell& cell, const AbSide& side) {
+  if (side.image.empty() || !cell.run.program) return;
+  const auto& program = cell.run.program->spec;
+  if (program.turns || program.ranks.launched_by != spec::LaunchedBy::program) {
+    throw InputError("[compare] " + side.asked +
+                     ": a program with 'turns' or 'ranks' does not run in a container: leave them out of the matrix");
+  }
+}
+
 void check_kind(const Cell& cell, const AbSide& side) {
   const bool of_engine = side.kind == SideKind::binary || side.kind == SideKind::fault ||
                          (side.kind == SideKind::revision && !side.program);
@@ -182,6 +192,7 @@ std::vector<AbCell> pair_cells(const Overrides& base, const AbSide& a, const AbS
     auto cells = by_combination(expand_with(overrides, side).cells);
     for (auto& [combination, cell] : cells) {
       check_kind(cell, side);
+      check_image(cell, side);
       change_program(cell, side);
       if (side.program) cell.program_repo = side.program->path;
     }

@@ -181,6 +181,16 @@ TEST_F(ComparedImages, AreTwoSidesOfPairs) {
   EXPECT_NEAR(metric["ratio"].get<double>(), 1.05, 0.003);  // times of 10 ms are printed to 0.01 ms
 }
 
+TEST_F(ComparedImages, NeedAProgramThatRunsInAContainer) {
+  for (const auto* more : {"turns: true", "ranks: {launched_by: srun, count: 2}"}) {
+    std::ofstream(dir_ / "n.yaml") << "name: n\nprogram: {command: ['true'], " << more << "}\n";
+    const auto end = perfbench({"compare", "--ab", "current", "image:trainer:1", "n.yaml"});
+    EXPECT_EQ(end.exit_code, 3);
+    EXPECT_THAT(end.error_output, HasSubstr("a program with 'turns' or 'ranks' does not run in a container"));
+  }
+  EXPECT_THAT(compare("current", "image:--privileged").error_output, HasSubstr("is an option, not a name"));
+}
+
 TEST_F(ComparedImages, MustExistBeforeAnythingRuns) {
   const auto end = compare("current", "image:trainer:absent");
   EXPECT_EQ(end.exit_code, 3);

@@ -115,9 +115,26 @@ std::optional<fs::path> interpreter_of_script(const fs::path& script) {
   return std::nullopt;
 }
 
+// The first word of a command and its variables. `env NAME=VALUE PROGRAM` starts PROGRAM with more of them.
+struct FirstWord {
+  std::string word;
+  std::map<std::string, std::string> variables;
+};
+
+FirstWord first_word(const spec::ProgramSpec& program) {
+  FirstWord out{program.command.front(), program.env};
+  if (fs::path(out.word).filename() != "env") return out;
+  for (std::size_t i = 1; i < program.command.size(); ++i) {
+    out.word = program.command[i];
+    const auto equals = out.word.find('=');
+    if (equals == std::string::npos) break;
+    out.variables[out.word.substr(0, equals)] = out.word.substr(equals + 1);
+  }
+  return out;
+}
+
 // The Python interpreter of a command that begins with it, or with a script of it such as torchrun.
-std::optional<fs::path> interpreter(const spec::ProgramSpec& program) {
-  const fs::path word = program.command.front();
+std::optional<fs::path> interpreter(const fs::path& word, const spec::ProgramSpec& program) {
   const auto file = word.has_parent_path() ? fs::path(program.workdir) / word : find_in_path(word.string());
   if (!file) return std::nullopt;
   return is_python(*file) ? file : interpreter_of_script(*file);
@@ -129,25 +146,27 @@ struct PackageList {
   std::chrono::steady_clock::time_point made;
 };
 
-std::optional<std::string> list_packages(const fs::path& python, const spec::ProgramSpec& program) {
+std::optional<std::string> list_packages(const fs::path& python, const std::string& workdir,
+                                         const std::map<std::string, std::string>& variables) {
   constexpr std::chrono::minutes kFresh{1};
   using Key = std::tuple<fs::path, std::string, std::map<std::string, std::string>>;
   static std::map<Key, PackageList> known;
   static std::mutex guard;
-  const Key key{python, program.workdir, program.env};
+  const Key key{python, workdir, variables};
   const std::lock_guard lock(guard);
   const auto now = std::chrono::steady_clock::now();
   const auto found = known.find(key);
   if (found != known.end() && now - found->second.made < kFresh) return found->second.text;
-  auto text = output_of(
-      {.command = {python.string(), "-c", kListPackages}, .working_dir = program.workdir, .environment = program.env});
+  auto text =
+      output_of({.command = {python.string(), "-c", kListPackages}, .working_dir = workdir, .environment = variables});
   return known.insert_or_assign(key, PackageList{std::move(text), now}).first->second.text;
 }
 
 void add_packages(spec::ProgramSpec& program) {
-  const auto python = interpreter(program);
+  const auto [word, variables] = first_word(program);
+  const auto python = interpreter(word, program);
   if (!python) return;
-  const auto list = list_packages(*python, program);
+  const auto list = list_packages(*python, program.workdir, variables);
   program.facts[spec::kPackagesFact] = list ? short_digest(*list) : spec::kUnknownFact;
   std::istringstream lines(list.value_or(""));
   for (std::string line; std::getline(lines, line);) {

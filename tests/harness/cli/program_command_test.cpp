@@ -152,12 +152,15 @@ TEST_F(ProgramCommand, AProgramOfOtherBytesIsAnotherSubject) {
 }
 
 TEST_F(ProgramCommand, OtherPackagesAreAnotherSubject) {
-  const auto measure = [&](const std::string& version) {
+  const auto path = (dir_ / "site").string();
+  const auto measure = [&](const std::string& version, const std::vector<std::string>& by_env = {}) {
     const auto folder = dir_ / "site/torch.dist-info";
     fs::create_directories(folder);
     std::ofstream(folder / "METADATA") << "Metadata-Version: 2.1\nName: Torch\nVersion: " << version << "\n";
-    const auto end =
-        perfbench({"run", "--repeats", "1", "--", "python3", "-c", "pass"}, {{"PYTHONPATH", (dir_ / "site").string()}});
+    std::vector<std::string> command{"run", "--repeats", "1", "--"};
+    command.insert(command.end(), by_env.begin(), by_env.end());
+    command.insert(command.end(), {"python3", "-c", "pass"});
+    const auto end = perfbench(command, {{"PYTHONPATH", by_env.empty() ? path : ""}});
     EXPECT_EQ(end.exit_code, 0) << end.error_output;
   };
   measure("2.4.0");
@@ -167,6 +170,8 @@ TEST_F(ProgramCommand, OtherPackagesAreAnotherSubject) {
   EXPECT_THAT(perfbench({"show", "latest"}).output, testing::ContainsRegex("torch *[|]? *2.5.1"));
   measure("2.4.0");
   EXPECT_EQ(rows().size(), 2U);
+  measure("2.6.0", {"env", "PYTHONPATH=" + path});
+  EXPECT_THAT(perfbench({"show", "latest"}).output, testing::ContainsRegex("torch *[|]? *2.6.0"));
 }
 
 // A Python that answers nothing still runs the program.

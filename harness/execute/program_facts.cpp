@@ -115,14 +115,15 @@ std::optional<fs::path> interpreter_of_script(const fs::path& script) {
   return std::nullopt;
 }
 
-// The first word of a command and its variables. `env NAME=VALUE PROGRAM` starts PROGRAM with more of them.
-struct FirstWord {
+// The word of a command that names its program, and its variables. `env NAME=VALUE PROGRAM` starts PROGRAM with more of
+// them.
+struct StartedWord {
   std::string word;
   std::map<std::string, std::string> variables;
 };
 
-FirstWord first_word(const spec::ProgramSpec& program) {
-  FirstWord out{program.command.front(), program.env};
+StartedWord started_word(const spec::ProgramSpec& program) {
+  StartedWord out{program.command.front(), program.env};
   if (fs::path(out.word).filename() != "env") return out;
   for (std::size_t i = 1; i < program.command.size(); ++i) {
     out.word = program.command[i];
@@ -163,7 +164,7 @@ std::optional<std::string> list_packages(const fs::path& python, const std::stri
 }
 
 void add_packages(spec::ProgramSpec& program) {
-  const auto [word, variables] = first_word(program);
+  const auto [word, variables] = started_word(program);
   const auto python = interpreter(word, program);
   if (!python) return;
   const auto list = list_packages(*python, program.workdir, variables);

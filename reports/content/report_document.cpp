@@ -318,15 +318,19 @@ CellCounts count_cells(const std::vector<ReportRow>& rows) {
 // "12 of 12 cells measured; most tokens/s/device: 24k, 44.7 % MFU, model=gpt-mini remat=none"
 Headline report_headline(const Report& report) {
   const auto cells = count_cells(report.rows);
+  auto tone = cells.tone();
   auto text = fmt::format("{} of {} {} measured", cells.finished, cells.all, cells.all == 1 ? "cell" : "cells");
   if (const auto* row = largest_row(report.rows, tokens_per_s_per_device)) {
     text += fmt::format("; {}: {}", cells.finished == 1 ? "tokens/s/device" : "most tokens/s/device",
                         human_count(*tokens_per_s_per_device(*row)));
     if (row->mfu_fraction) text += fmt::format(", {} MFU", format_percent(*row->mfu_fraction));
     if (cells.finished > 1) text += ", " + harness::shown_label(row->cell);
-    if (row->is_noisy) text += "; the machine's speed moved during every run, so that this value is not reliable";
+    if (row->is_noisy) {
+      text += "; the machine's speed moved during every run, so that this value is not reliable";
+      tone = Tone::doubtful;
+    }
   }
-  return {.text = text, .tone = cells.tone()};
+  return {.text = text, .tone = tone};
 }
 
 Cards cards_of(const Report& report) {

@@ -65,10 +65,11 @@ def start(width=1280, height=900, scheme="light"):
 
 def picture(driver, file, part=None):
     """The whole page, however long, or a part of it: left, top, width, height."""
-    options = {"captureBeyondViewport": True}
-    if part is not None:
-        options["clip"] = {**dict(zip(("x", "y", "width", "height"), part)), "scale": 1}
-    taken = driver.execute_cdp_cmd("Page.captureScreenshot", options)
+    if part is None:
+        # The browser takes the scroll bar away for a picture, so the page is as wide as the window.
+        part = (0, 0, *driver.execute_script("return [innerWidth, document.documentElement.scrollHeight]"))
+    clip = {**dict(zip(("x", "y", "width", "height"), part)), "scale": 1}
+    taken = driver.execute_cdp_cmd("Page.captureScreenshot", {"captureBeyondViewport": True, "clip": clip})
     Path(file).write_bytes(base64.b64decode(taken["data"]))
 
 

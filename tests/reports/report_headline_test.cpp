@@ -23,10 +23,21 @@ ReportRow report_row(const std::string& cell, std::int64_t runs, std::optional<d
   return out;
 }
 
-std::string report_text(std::vector<ReportRow> rows) {
+Document document_of(std::vector<ReportRow> rows) {
   perfbench::reports::Report report{.title = "example"};
   report.rows = std::move(rows);
-  return render_text(report_document({report}, TableStyle::table), {.width = 0});
+  return report_document({report}, TableStyle::table);
+}
+
+std::string report_text(std::vector<ReportRow> rows) {
+  return render_text(document_of(std::move(rows)), {.width = 0});
+}
+
+Tone headline_tone(std::vector<ReportRow> rows) {
+  for (const auto& block : document_of(std::move(rows)).blocks) {
+    if (const auto* headline = std::get_if<Headline>(&block)) return headline->tone;
+  }
+  return Tone::plain;
 }
 
 TEST(ReportHeadline, CountsCellsAndNamesTheFastest) {
@@ -47,6 +58,8 @@ TEST(ReportHeadline, NamesANoisyCellOnlyIfAllAre) {
   EXPECT_THAT(report_text({noisy}),
               HasSubstr("tokens/s/device: 1.02 k, 20.0 % MFU; the machine's speed moved during every run, so that this "
                         "value is not reliable\n"));
+  EXPECT_EQ(headline_tone({noisy, steady}), Tone::good);
+  EXPECT_EQ(headline_tone({noisy}), Tone::doubtful);
 }
 
 TEST(ReportHeadline, LeavesOutPublishedRows) {

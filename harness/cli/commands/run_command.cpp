@@ -17,8 +17,12 @@ namespace {
 constexpr std::int64_t kUsualRepeats = 5;
 
 void add_container_options(CLI::App& command, spec::ProgramContainer& container) {
-  auto* image =
-      command.add_option("--image", container.image, "run the command in a container of this image")->type_name("NAME");
+  const auto complaint = [](const std::string& name) {
+    return name.empty() || name.starts_with('-') ? "an image has a name, such as localhost/trainer:2" : "";
+  };
+  auto* image = command.add_option("--image", container.image, "run the command in a container of this image")
+                    ->type_name("NAME")
+                    ->check(CLI::Validator(complaint, ""));
   add_enum_option(command, "--runtime", container.runtime, "program that runs the container")->needs(image);
   command
       .add_option("--container-option", container.options,

@@ -154,6 +154,14 @@ TEST_F(ContainerCommand, ASweepWhoseImageIsGoneIsNotResumed) {
   EXPECT_THAT(end.error_output, testing::StartsWith("[launch] podman has no image trainer:1"));
 }
 
+TEST_F(ContainerCommand, AnImageHasAName) {
+  for (const auto* name : {"", "--privileged"}) {
+    const auto end = run_in(name, {}, "true");
+    EXPECT_EQ(end.exit_code, 3);
+    EXPECT_THAT(end.error_output, HasSubstr("an image has a name")) << end.output;
+  }
+}
+
 class ComparedImages : public ContainerCommand {
  protected:
   void SetUp() override {

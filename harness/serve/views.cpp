@@ -111,9 +111,9 @@ Document overview(const Asked& asked) {
     return out;
   }
   out.add(reports::Heading{.level = 2, .text = "Newest sweeps"});
-  append(out, reports::list_sweeps(asked.db, {.limit = kNewest}));
+  append(out, reports::list_sweeps(asked.db, {.limit = kNewest, .remedy = "`perfbench list sweeps` shows more"}));
   out.add(reports::Heading{.level = 2, .text = "Newest runs"});
-  append(out, reports::list_runs(asked.db, {.limit = kNewest}));
+  append(out, reports::list_runs(asked.db, {.limit = kNewest, .remedy = "the page Runs shows more"}));
   return out;
 }
 
@@ -197,7 +197,8 @@ Document report(const Asked& asked) {
 }
 
 Document runs(const Asked& asked) {
-  reports::ListQuery query{.limit = asked.number("limit", 1, kListed)};
+  reports::ListQuery query{.limit = asked.number("limit", 1, kListed),
+                           .remedy = "the fields above choose more rows, or others"};
   if (const auto where = asked.parameter("where", ""); !where.empty()) query.where = {where};
   if (asked.parameter("look", "") != "all") query.most_looked_at = kLookedAt;
   Document out;

@@ -16,6 +16,7 @@ namespace perfbench::reports {
 struct ListQuery {
   std::vector<std::string> where = {};  // conditions of listed_table.h, all of which must be met
   std::size_t limit = 50;               // largest number of rows
+  std::string remedy = "--limit N shows more, --where KEY=VALUE selects fewer";  // if there are more rows
   // A page must be ready at once, so it checks at most this many runs, from the newest sweeps. It says so.
   std::size_t most_looked_at = std::numeric_limits<std::size_t>::max();
 };

@@ -68,7 +68,7 @@ std::vector<Column> listed_columns() {
           {.title = "subject", .key = "subject"},
           {.title = "commit", .key = "git_commit", .audience = Audience::programs},
           {.title = "machine", .key = "machine"},
-          {.title = "step time (s)", .key = "step_time_s", .align = Align::right},
+          {.title = "step time", .key = "step_time_s", .align = Align::right},
           {.title = "sweep", .key = "sweep_id"},
           {.title = "kind", .key = "kind", .audience = Audience::programs},
           {.title = "engine", .key = "engine_sha256", .audience = Audience::programs},
@@ -78,7 +78,7 @@ std::vector<Column> listed_columns() {
 Row row_of(const harness::ListedRun& run) {
   return {.cells = {id_cell(run.run_id), count_cell(run.attempts), text_cell(run.matrix), text_cell(run.cell),
                     state_cell(run), run.started_utc, harness::subject_name(run.subject), id_cell(run.git_commit),
-                    id_cell(run.machine), number_cell(run.step_time_s), text_cell(run.sweep_id),
+                    id_cell(run.machine), amount_cell(run.step_time_s, "step_time_s"), text_cell(run.sweep_id),
                     std::string(spec::enum_name(run.kind)), id_cell(run.subject.engine_sha256), tags_cell(run.tags)}};
 }
 

@@ -89,7 +89,8 @@ ListedTable::ListedTable(std::string key, std::vector<Column> columns, const Lis
                          const std::vector<std::string>& more_keys)
     : table_{.key = std::move(key), .columns = columns, .rows = {}},
       filter_(query.where, std::move(columns), more_keys),
-      limit_(query.limit) {}
+      limit_(query.limit),
+      remedy_(query.remedy) {}
 
 bool ListedTable::add(Row row, const std::map<std::string, std::string>& more) {
   if (!filter_.keeps(row, more)) return true;
@@ -107,9 +108,7 @@ Document ListedTable::document() && {
   const auto key = table_.key;
   out.add(std::move(table_));
   if (is_empty) out.add(Note{"no " + key + " fit"});
-  if (had_more_)
-    out.add(
-        Note{fmt::format("These are the first {}; --limit N shows more, --where KEY=VALUE selects fewer.", limit_)});
+  if (had_more_) out.add(Note{fmt::format("These are the first {}; {}.", limit_, remedy_)});
   return out;
 }
 

@@ -62,6 +62,7 @@ class ListedTable {
   Table table_;
   TableFilter filter_;
   std::size_t limit_;
+  std::string remedy_;
   bool had_more_ = false;
 };
 

@@ -14,6 +14,7 @@
 namespace perfbench::harness {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -58,6 +59,12 @@ TEST_F(FirstPage, HasTheNewestNightItsSeriesAndTheRunningSweep) {
   EXPECT_THAT(after, HasSubstr("REGRESSED"));
   EXPECT_THAT(after, HasSubstr("running-one"));
   EXPECT_THAT(after, HasSubstr("5 of 12"));
+}
+
+TEST_F(FirstPage, AListSaysHowAPageShowsMore) {
+  EXPECT_THAT(
+      page("/runs", {{"limit", "1"}}),
+      AllOf(HasSubstr("These are the first 1; the fields above choose more rows"), Not(HasSubstr("--limit N"))));
 }
 
 TEST_F(FirstPage, AReportTakesTheAxesOfItsHeatMap) {

@@ -278,6 +278,7 @@ TEST_F(RunNames, ListShowsARowForEachRunOfASweepNewestFirst) {
   EXPECT_EQ(rows[3]["run_id"], a_);
   EXPECT_EQ(rows[3]["state"], "ok");
   EXPECT_EQ(rows[3]["kind"], "hand");
+  EXPECT_THAT(run({"list", "--db", "q.db"}).output, HasSubstr(" 250 ms "));
   const auto text = run({"list", "--db", "q.db", "--limit", "1"});
   EXPECT_THAT(text.output, AllOf(HasSubstr(b_.substr(0, 12)), Not(HasSubstr(a_.substr(0, 12))),
                                  HasSubstr("These are the first 1;")));

@@ -23,18 +23,18 @@ ReportRow report_row(const std::string& cell, std::int64_t runs, std::optional<d
   return out;
 }
 
-Document document_of(std::vector<ReportRow> rows) {
+Document example_document(std::vector<ReportRow> rows) {
   perfbench::reports::Report report{.title = "example"};
   report.rows = std::move(rows);
   return report_document({report}, TableStyle::table);
 }
 
 std::string report_text(std::vector<ReportRow> rows) {
-  return render_text(document_of(std::move(rows)), {.width = 0});
+  return render_text(example_document(std::move(rows)), {.width = 0});
 }
 
 Tone headline_tone(std::vector<ReportRow> rows) {
-  for (const auto& block : document_of(std::move(rows)).blocks) {
+  for (const auto& block : example_document(std::move(rows)).blocks) {
     if (const auto* headline = std::get_if<Headline>(&block)) return headline->tone;
   }
   return Tone::plain;

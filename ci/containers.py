@@ -34,7 +34,11 @@ PATIENCE_S = 60
 
 
 def podman(*words, **more):
-    return subprocess.run(["podman", *words], capture_output=True, text=True, timeout=PATIENCE_S, **more)
+    command = ["podman", *words]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, **more)
+    except subprocess.TimeoutExpired:
+        return subprocess.CompletedProcess(command, 124, "", f"no answer in {PATIENCE_S} s")
 
 
 def configure(folder):

@@ -17,7 +17,7 @@ struct ServerOptions {
   std::string author = {};  // of such changes; empty: author_or_current()
   int request_ms = 5000;    // time in which a whole request must arrive, and its answer be received (deadline_server.h)
   int patience_ms =
-      150;  // how long a request waits for a page before it gets the previous version, or a page that announces it
+      120;  // how long a request waits for a page before it gets the previous version, or a page that announces it
 };
 
 // Serves until `stop_fd` can be read. Calls `ready` once it listens, with the address to open. For a server that

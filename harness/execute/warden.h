@@ -2,6 +2,7 @@
 // harness started. It adopts every orphan below it (child subreaper). It ends them all when the command has ended, when
 // it is told to, or when the harness is gone (which closes the harness's end of the control pipe). mpirun puts each
 // rank into a process group of its own. Ending only the command's group would therefore leave ranks running.
+// When all have ended, it runs the last command, which ends what belongs to a daemon.
 //
 //     harness --control--> warden --> command --> ranks
 //                     <--status---

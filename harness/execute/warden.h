@@ -31,7 +31,7 @@ struct WardenSetup {
   char* const* environment = nullptr;
   const char* working_dir = nullptr;    // nullptr: the harness's
   long long largest_file_bytes = 0;     // 0: the harness's
-  char* const* last_command = nullptr;  // never null when the warden runs; its first word is null if there is none
+  char* const* last_command = nullptr;  // ends with a null; holds nothing else if there is no such command
 };
 
 // Call it in a freshly forked child. It never returns.

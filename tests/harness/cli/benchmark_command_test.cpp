@@ -5,7 +5,7 @@
 #include <fstream>
 #include <string>
 
-#include "harness/execute/process.h"
+#include "tests/harness/cli/run_perfbench.h"
 #include "tests/harness/example_run.h"
 
 namespace perfbench::harness {
@@ -18,10 +18,8 @@ class BenchmarkCommand : public testing::Test {
  protected:
   ScratchFolder scratch_;
 
-  ProcessEnd run(std::vector<std::string> arguments) const {
-    arguments.insert(arguments.begin(), PERFBENCH_BINARY_DIR "/bin/perfbench");
-    return run_process(
-        {.command = arguments, .working_dir = scratch_.path(), .environment = {{"PERFBENCH_DB", "b.db"}}});
+  ProcessEnd run(const std::vector<std::string>& arguments) const {
+    return run_perfbench(arguments, scratch_.path(), {{"PERFBENCH_DB", "b.db"}});
   }
   // A night of benchmarks that take `ms` on that day of January.
   void write(int day, double a_ms, double b_ms) const {

@@ -2,7 +2,6 @@
 // variables and in the folder that podman would give it. (ci/containers.py measures in real containers.)
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -10,7 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "harness/execute/process.h"
+#include "tests/harness/cli/run_perfbench.h"
+#include "tests/harness/example_run.h"
 
 namespace perfbench::harness {
 namespace {
@@ -51,24 +51,19 @@ os.execvpe(words[0], words, inside)
 class ContainerCommand : public testing::Test {
  protected:
   void SetUp() override {
-    const auto* info = testing::UnitTest::GetInstance()->current_test_info();
-    dir_ = fs::path(testing::TempDir()) / (std::string(info->name()) + "." + std::to_string(getpid()));
     fs::create_directories(dir_ / "bin");
     for (const auto* name : {"podman", "docker"}) {
       std::ofstream(dir_ / "bin" / name) << kStandIn;
       fs::permissions(dir_ / "bin" / name, fs::perms::owner_all);
     }
   }
-  void TearDown() override { fs::remove_all(dir_); }
 
   ProcessEnd perfbench(const std::vector<std::string>& arguments,
                        std::map<std::string, std::string> environment = {}) const {
-    std::vector<std::string> command{PERFBENCH_BINARY_DIR "/bin/perfbench"};
-    command.insert(command.end(), arguments.begin(), arguments.end());
     environment["PERFBENCH_DB"] = "p.db";
     environment["CALLS"] = (dir_ / "calls").string();
     environment["PATH"] = (dir_ / "bin").string() + ":" + std::getenv("PATH");
-    return run_process({.command = command, .working_dir = dir_, .environment = environment});
+    return run_perfbench(arguments, dir_, environment);
   }
   ProcessEnd run_in(const std::string& image, std::vector<std::string> options, const std::string& script) const {
     options.insert(options.begin(), {"run", "--repeats", "1", "--image", image});
@@ -89,7 +84,8 @@ class ContainerCommand : public testing::Test {
     return {};
   }
 
-  fs::path dir_;
+  const ScratchFolder scratch_;
+  const fs::path dir_ = scratch_.path();
 };
 
 TEST_F(ContainerCommand, AProgramIsMeasuredInsideAndItsContainerRemoved) {

@@ -1,7 +1,6 @@
 // Training programs other than perfbench-engine, really measured by the commands of perfbench.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -10,6 +9,8 @@
 
 #include "harness/execute/launcher.h"
 #include "harness/execute/process.h"
+#include "tests/harness/cli/run_perfbench.h"
+#include "tests/harness/example_run.h"
 
 namespace perfbench::harness {
 namespace {
@@ -22,20 +23,10 @@ const std::string kTrainer = PERFBENCH_SOURCE_DIR "/tests/programs/trainer.py";
 
 class ProgramCommand : public testing::Test {
  protected:
-  void SetUp() override {
-    const auto* info = testing::UnitTest::GetInstance()->current_test_info();
-    dir_ = fs::path(testing::TempDir()) / (std::string(info->name()) + "." + std::to_string(getpid()));
-    fs::remove_all(dir_);
-    fs::create_directories(dir_);
-  }
-  void TearDown() override { fs::remove_all(dir_); }
-
   ProcessEnd perfbench(const std::vector<std::string>& arguments,
                        std::map<std::string, std::string> environment = {}) const {
-    std::vector<std::string> command{PERFBENCH_BINARY_DIR "/bin/perfbench"};
-    command.insert(command.end(), arguments.begin(), arguments.end());
     environment["PERFBENCH_DB"] = "p.db";
-    return run_process({.command = command, .working_dir = dir_, .environment = environment});
+    return run_perfbench(arguments, dir_, environment);
   }
   // `perfbench run` with the trainer, which prints simulated times and takes no time.
   ProcessEnd run(std::vector<std::string> options, const std::vector<std::string>& trainer = {}) const {
@@ -53,7 +44,8 @@ class ProgramCommand : public testing::Test {
     return out;
   }
 
-  fs::path dir_;
+  const ScratchFolder scratch_;
+  const fs::path dir_ = scratch_.path();
 };
 
 TEST_F(ProgramCommand, RunMeasuresAProgramAndReportsWhatItSaid) {
@@ -297,7 +289,6 @@ TEST_F(ProgramCommand, SidesThatDoNotFitAreRefused) {
 class ProgramRevisions : public ProgramCommand {
  protected:
   void SetUp() override {
-    ProgramCommand::SetUp();
     fs::create_directories(dir_ / "repo");
     git({"init", "-q", "-b", "main"});
     std::ofstream(dir_ / "m.yaml") << "name: revisions\nprogram:\n  command: [python3, built.py]\n"
@@ -519,7 +510,6 @@ TEST_F(ProgramCommand, ALogThatSomebodyHasBecomesARunOfTheDatabase) {
 class ProgramFileCommand : public ProgramCommand {
  protected:
   void SetUp() override {
-    ProgramCommand::SetUp();
     const auto package = dir_ / "site" / "maxtext" / "trainers" / "pre_train";
     fs::create_directories(package);
     for (auto folder = package; folder.filename() != "site"; folder = folder.parent_path()) {

@@ -2,14 +2,40 @@
 
 #include <fmt/chrono.h>
 #include <fmt/core.h>
+#include <poll.h>
+#include <unistd.h>
 
+#include <array>
 #include <ctime>
+#include <iostream>
 
+#include "harness/execute/interruption.h"
+#include "harness/launch/launchers.h"
+#include "reports/render/format/print.h"
 #include "workloads/build_info/build_info.h"
 #include "workloads/spec/node_limits.h"
 #include "workloads/spec/process_token.h"
 
 namespace perfbench::harness {
+namespace {
+
+// A second interruption cancels.
+OnInterrupt ask_about_jobs(Interruption& interruption) {
+  if (isatty(STDIN_FILENO) == 0 || isatty(STDERR_FILENO) == 0) return OnInterrupt::cancel;
+  reports::print(stderr,
+                 "\nc: cancel the jobs; d: leave them running, `--resume` takes over the results; "
+                 "anything else: go on. ");
+  std::array<pollfd, 2> watched{pollfd{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0},
+                                pollfd{.fd = interruption.fd(), .events = POLLIN, .revents = 0}};
+  poll(watched.data(), watched.size(), -1);
+  if (interruption.take()) return OnInterrupt::cancel;
+  std::string answer;
+  std::getline(std::cin, answer);
+  if (answer == "c" || !std::cin) return OnInterrupt::cancel;
+  return answer == "d" ? OnInterrupt::detach : OnInterrupt::go_on;
+}
+
+}  // namespace
 
 std::string new_sweep_id() {
   static int given = 0;
@@ -30,6 +56,21 @@ ExecutionSettings execution_settings(const ExecutionOptions& options, SweepKind 
           .sweep_id = new_sweep_id(),
           .sweep_kind = kind,
           .perfbench_version = std::string(build_info::current().version)};
+}
+
+std::unique_ptr<RemoteSessions> remote_sessions(const LaunchOptions& options, Interruption& interruption) {
+  auto places = parse_launcher(options.launcher);
+  if (places.empty()) return nullptr;
+  for (auto& place : places) {
+    place.image = options.image;
+    place.options = options.options;
+  }
+  return std::make_unique<RemoteSessions>(
+      RemoteOptions{.places = std::move(places),
+                    .jobs = options.jobs,
+                    .worker = std::filesystem::read_symlink("/proc/self/exe"),
+                    .ask = [&interruption] { return ask_about_jobs(interruption); },
+                    .say = [](const std::string& text) { reports::print(stderr, "{}\n", text); }});
 }
 
 std::filesystem::path runs_folder(const std::filesystem::path& named, const std::filesystem::path& db) {

@@ -85,6 +85,23 @@ struct SweepWords {
   }
 };
 
+// The job of a scheduler, or of another machine, in which an attempt was executed.
+struct JobPlace {
+  std::string launcher;  // "slurm"
+  std::string job;       // its number or name there
+  std::string nodes;     // as the launcher names them: "n[1-2]"
+
+  bool operator==(const JobPlace&) const = default;
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& f) {
+    using spec::Field;
+    f(Field{"launcher", "what started the job"}, self.launcher);
+    f(Field{"job", "its number or name there"}, self.job);
+    f(Field{"nodes", "the nodes of the job"}, self.nodes);
+  }
+};
+
 struct AttemptRecord {
   std::int64_t version = 1;
   std::string run_id;  // SHA-256 of the canonical run.json, 64 hex digits
@@ -106,6 +123,7 @@ struct AttemptRecord {
   std::string engine_sha256;  // SHA-256 of the engine's file; empty: unknown
   std::int64_t repeats = 0;   // runs of every cell that a sweep by hand was asked for; 0: as many as the matrix says
   std::optional<SweepWords> words = {};  // of a sweep by hand; nullopt: unknown, or another kind of sweep
+  std::optional<JobPlace> job = {};      // nullopt: executed where perfbench ran
 
   template <class Self, class F>
   static void fields(Self& self, F&& f) {
@@ -130,6 +148,7 @@ struct AttemptRecord {
     f(Field{"engine_sha256", "SHA-256 of the engine's file"}.omitted_at_default(), self.engine_sha256);
     f(Field{"repeats", "attempts of every cell that the user requested", 0}.omitted_at_default(), self.repeats);
     f(Field{"words", "options of the command that began its sweep"}.omitted_at_default(), self.words);
+    f(Field{"job", "the job in which it was executed"}.omitted_at_default(), self.job);
   }
 };
 

@@ -13,6 +13,7 @@
 #include "harness/execute/classify.h"
 #include "harness/execute/container.h"
 #include "harness/execute/program_start.h"
+#include "harness/execute/steps_watch.h"
 #include "harness/system/sha256.h"
 #include "harness/system/utc.h"
 #include "workloads/spec/program_json.h"
@@ -36,70 +37,6 @@ std::int64_t kernel_memory_kills() {
     if (name == "oom_kill") return count;
   }
   return 0;
-}
-
-// Counts the lines of a growing file and reads only its new part.
-class LineCounter {
- public:
-  explicit LineCounter(fs::path file) : file_(std::move(file)) {}
-  // 0 for a file that is not regular, or far too large.
-  std::int64_t count() {
-    try {
-      const auto file = spec::RegularFile::open(file_, spec::kLargestRecordsBytes);
-      if (!file) return lines_;
-      std::string block(65536, '\0');
-      for (std::size_t got = block.size(); got == block.size() && offset_ < file->bytes();) {
-        got = file->read_at(offset_, block.data(), block.size());
-        lines_ += std::count(block.begin(), block.begin() + static_cast<std::ptrdiff_t>(got), '\n');
-        offset_ += static_cast<std::int64_t>(got);
-      }
-    } catch (const spec::FileError&) {
-    }
-    return lines_;
-  }
-
- private:
-  fs::path file_;
-  std::int64_t offset_ = 0;
-  std::int64_t lines_ = 0;
-};
-
-AttemptRecord new_record(const Cell& cell, const ExecutionSettings& settings, std::int64_t attempt) {
-  AttemptRecord record;
-  record.run_id = cell.run_id;
-  record.attempt = attempt;
-  record.started_utc = utc_now();
-  record.matrix = cell.matrix;
-  record.cell = cell.label;
-  record.axes = {cell.axes.begin(), cell.axes.end()};
-  record.sweep_id = settings.sweep_id;
-  record.sweep_kind = settings.sweep_kind;
-  record.engine_sha256 = settings.engine_sha256;
-  record.repeats = settings.repeats;
-  record.perfbench_version = settings.perfbench_version;
-  record.only = settings.only;
-  record.words = settings.words;
-  return record;
-}
-
-// The last step in a program's samples. There are many samples, one a line, for each step.
-std::int64_t last_sampled_step(const fs::path& samples) {
-  constexpr std::int64_t kEnd = 4096;  // longer than a sample
-  try {
-    const auto file = spec::RegularFile::open(samples, spec::kLargestRecordsBytes);
-    if (!file) return 0;
-    std::string text(kEnd, '\0');
-    text.resize(file->read_at(std::max<std::int64_t>(0, file->bytes() - kEnd), text.data(), text.size()));
-    const auto end = text.rfind('\n');
-    if (end == std::string::npos || end == 0) return 0;
-    const auto begin = text.rfind('\n', end - 1);
-    if (begin == std::string::npos) return 0;
-    return spec::parse_sample(std::string_view(text).substr(begin + 1, end - begin - 1)).step;
-  } catch (const spec::FileError&) {
-    return 0;
-  } catch (const spec::SpecError&) {
-    return 0;  // ingest reports the damage
-  }
 }
 
 std::optional<spec::ProgramResult> read_program_result(const fs::path& directory) {
@@ -223,6 +160,18 @@ AttemptOutcome judge(const Cell& cell, const ExecutionSettings& settings, const 
                    .finiteness = finiteness_of_steps(directory, cell.run.mesh.devices())});
 }
 
+// Empty if the program did not start, or its record is damaged.
+std::string digest_of_started(const fs::path& directory) {
+  try {
+    const auto program = read_document(directory / spec::kProgramFile, spec::parse_program_spec);
+    return program ? program_digest(*program) : std::string();
+  } catch (const DamagedFile&) {
+    return {};
+  } catch (const spec::SpecError&) {
+    return {};
+  }
+}
+
 AttemptDirectory prepare(const Cell& cell, const ExecutionSettings& settings) {
   const auto directory = create_attempt(settings.runs, cell.run_id);
   write_atomically(directory.path / kRunFile, spec::canonical_json(cell.run));
@@ -250,18 +199,15 @@ FinishedAttempt execute_in(const AttemptDirectory& directory, const Cell& cell, 
   request.largest_file_bytes = spec::kLargestRecordsBytes;  // larger files would not be read
   request.last_command = std::move(last_command);
   record.command = request.command;
-  const auto records = directory.path / steps_file(0);
-  LineCounter lines(records);
-  const auto steps = [&] {
-    return cell.run.program ? last_sampled_step(directory.path / spec::kSamplesFile) : lines.count();
-  };
+  const bool is_program = cell.run.program != nullptr;
+  StepsWatch steps(directory.path, is_program);
   const auto kills_before = kernel_memory_kills();
   auto end = run_process(request, {.time_limit = settings.time_limit,
                                    .paused = settings.paused,
                                    .memory_limit_bytes = settings.memory_limit_bytes,
                                    .grace = settings.grace,
                                    .cancel_fd = settings.cancel_fd,
-                                   .on_tick = [&] { on_steps(steps()); },
+                                   .on_tick = [&] { on_steps(steps.count()); },
                                    .on_start = settings.on_start});
   record.wall_ns = end.wall_ns;
   const bool cancel_seen = end.cancel_seen;
@@ -269,7 +215,7 @@ FinishedAttempt execute_in(const AttemptDirectory& directory, const Cell& cell, 
   const auto outcome = judge(cell, settings, directory.path,
                              {.end = std::move(end),
                               .memory_kills = kernel_memory_kills() - kills_before,
-                              .steps_recorded = cell.run.program ? steps() : LineCounter(records).count()});
+                              .steps_recorded = StepsWatch(directory.path, is_program).count()});
   record.state = outcome.state;
   record.reason = outcome.reason;
   record.exit_code = outcome.exit_code;
@@ -281,6 +227,25 @@ FinishedAttempt execute_in(const AttemptDirectory& directory, const Cell& cell, 
 
 }  // namespace
 
+AttemptRecord new_record(const Cell& cell, const ExecutionSettings& settings, std::int64_t attempt) {
+  AttemptRecord record;
+  record.run_id = cell.run_id;
+  record.attempt = attempt;
+  record.started_utc = utc_now();
+  record.matrix = cell.matrix;
+  record.cell = cell.label;
+  record.axes = {cell.axes.begin(), cell.axes.end()};
+  record.sweep_id = settings.sweep_id;
+  record.sweep_kind = settings.sweep_kind;
+  record.engine_sha256 = settings.engine_sha256;
+  record.repeats = settings.repeats;
+  record.perfbench_version = settings.perfbench_version;
+  record.only = settings.only;
+  record.words = settings.words;
+  record.job = settings.job;
+  return record;
+}
+
 std::string engine_sha256(const fs::path& engine) {
   try {
     const auto bytes = read_file(engine);
@@ -291,7 +256,9 @@ std::string engine_sha256(const fs::path& engine) {
 }
 
 FinishedAttempt execute_attempt(const Cell& cell, const ExecutionSettings& settings, const StepsListener& on_steps) {
+  if (settings.remote != nullptr) return settings.remote->execute(cell, settings, on_steps);
   const auto directory = prepare(cell, settings);
+  if (settings.on_directory) settings.on_directory(directory.path);
   auto record = new_record(cell, settings, directory.attempt);
   try {
     return execute_in(directory, cell, settings, on_steps, record);
@@ -302,13 +269,18 @@ FinishedAttempt execute_attempt(const Cell& cell, const ExecutionSettings& setti
   }
 }
 
-FinishedAttempt record_without_execution(const Cell& cell, const ExecutionSettings& settings, AttemptState state,
-                                         const std::string& reason) {
-  const auto directory = prepare(cell, settings);
+FinishedAttempt complete_lost(const AttemptDirectory& directory, const Cell& cell, const ExecutionSettings& settings,
+                              AttemptState state, const std::string& reason) {
   auto record = new_record(cell, settings, directory.attempt);
+  if (cell.run.program) record.engine_sha256 = digest_of_started(directory.path);
   record.state = state;
   record.reason = reason;
   return complete(directory, std::move(record));
+}
+
+FinishedAttempt record_without_execution(const Cell& cell, const ExecutionSettings& settings, AttemptState state,
+                                         const std::string& reason) {
+  return complete_lost(prepare(cell, settings), cell, settings, state, reason);
 }
 
 }  // namespace perfbench::harness

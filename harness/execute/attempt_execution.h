@@ -8,13 +8,19 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "harness/evidence/attempt.h"
+#include "harness/evidence/run_directory.h"
 #include "harness/execute/launcher.h"
 #include "harness/matrix/matrix.h"
+#include "harness/records/executed_pair.h"
 
 namespace perfbench::harness {
+
+class RemoteExecution;
 
 struct ExecutionSettings {
   std::filesystem::path runs;
@@ -32,26 +38,68 @@ struct ExecutionSettings {
   std::string only = {};  // AttemptRecord::only; likewise the next
   std::optional<SweepWords> words = {};
   std::string perfbench_version = {};
+  std::optional<JobPlace> job = {};  // AttemptRecord::job
+  // Called with the run directory, before anything starts.
+  std::function<void(const std::filesystem::path&)> on_directory = {};
+  RemoteExecution* remote = nullptr;  // executes every attempt; null: they are executed here
+};
+
+// Measurements around an attempt, by the machine that executed it.
+struct Surroundings {
+  ForeignLoad load;
+  std::optional<std::int64_t> instructions;
 };
 
 struct FinishedAttempt {
   std::filesystem::path directory;
   AttemptRecord record;
-  bool cancel_seen = false;  // an interruption arrived meanwhile, whatever ended the attempt
+  bool cancel_seen = false;                       // an interruption arrived meanwhile, whatever ended the attempt
+  std::optional<Surroundings> surroundings = {};  // of an attempt that was executed on another machine
 };
 
 // AttemptRecord::engine_sha256; empty if the file cannot be read.
 std::string engine_sha256(const std::filesystem::path& engine);
 
+// The record of an attempt that begins now.
+AttemptRecord new_record(const Cell& cell, const ExecutionSettings& settings, std::int64_t attempt);
+
 // Called several times a second with the number of steps that rank 0 has finished.
 using StepsListener = std::function<void(std::int64_t steps)>;
 
 // If the engine cannot be started, the attempt counts as crashed. Throws RunDirectoryError when the files cannot be
-// written.
+// written, RemoteEnd if the attempts are executed elsewhere and that has ended.
 FinishedAttempt execute_attempt(const Cell& cell, const ExecutionSettings& settings, const StepsListener& on_steps);
+
+// Completes the run directory of an attempt whose harness has ended without doing so.
+FinishedAttempt complete_lost(const AttemptDirectory& directory, const Cell& cell, const ExecutionSettings& settings,
+                              AttemptState state, const std::string& reason);
 
 // Leaves a run directory for a cell that is not executed.
 FinishedAttempt record_without_execution(const Cell& cell, const ExecutionSettings& settings, AttemptState state,
                                          const std::string& reason);
+
+// The other machine has ended before an attempt began there: "[launch] Slurm job 17 ended (TIMEOUT) ...". Attempts that
+// ended before have complete run directories.
+class RemoteEnd : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// Executes attempts on another machine, which leaves the same run directories as an execution here.
+class RemoteExecution {
+ public:
+  RemoteExecution() = default;
+  RemoteExecution(const RemoteExecution&) = delete;
+  RemoteExecution& operator=(const RemoteExecution&) = delete;
+  virtual ~RemoteExecution() = default;
+
+  // Announces all attempts, in the order in which execute() will be called for them. They may run ahead of these calls,
+  // and no other attempts follow.
+  virtual void announce(const std::vector<const Cell*>& cells, const ExecutionSettings& settings) = 0;
+
+  // Does what execute_attempt() does here. Throws RemoteEnd, LaunchError, RunDirectoryError.
+  virtual FinishedAttempt execute(const Cell& cell, const ExecutionSettings& settings,
+                                  const StepsListener& on_steps) = 0;
+};
 
 }  // namespace perfbench::harness

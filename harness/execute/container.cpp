@@ -19,14 +19,10 @@ std::string runtime_name(const spec::ProgramSpec& program) {
   return std::string(spec::enum_name(program.container.runtime));
 }
 
-std::string runtime_file(const spec::ProgramSpec& program) {
-  const auto name = runtime_name(program);
-  const auto found = find_in_path(name);
-  if (found) return found->string();
-  throw LaunchError(
-      fmt::format("[launch] the image {} needs {}, which is not in PATH: install it, or name another "
-                  "runtime in container.runtime",
-                  program.container.image, name));
+std::string runtime_file(const std::string& name, const std::string& image) {
+  if (const auto found = find_in_path(name)) return found->string();
+  throw LaunchError(fmt::format(
+      "[launch] the image {} needs {}, which is not in PATH: install it, or name another runtime", image, name));
 }
 
 // The same for a run directory at any time, so that a container can be found after its client was killed.
@@ -45,19 +41,21 @@ std::set<std::string> passed_variables(const spec::ProgramSpec& program) {
 
 }  // namespace
 
-void add_image_fact(spec::ProgramSpec& program) {
-  const auto& image = program.container.image;
+std::string image_id(const std::string& runtime, const std::string& image) {
   if (image.starts_with('-')) throw LaunchError("[launch] the image " + image + " is an option, not a name");
-  const auto end = run_process({.command = {runtime_file(program), "image", "inspect", "--format", "{{.Id}}", image}},
-                               {.time_limit = kImagePatience});
+  const auto end =
+      run_process({.command = {runtime_file(runtime, image), "image", "inspect", "--format", "{{.Id}}", image}},
+                  {.time_limit = kImagePatience});
   auto id = end.output.substr(0, end.output.find('\n'));
-  if (end.succeeded() && !id.empty()) {
-    program.facts[spec::kImageFact] = std::move(id);
-    return;
-  }
-  throw LaunchError(fmt::format("[launch] {} has no image {} on this machine: fetch it first, with '{} pull {}' ({})",
-                                runtime_name(program), image, runtime_name(program), image,
-                                end.error_output.substr(0, end.error_output.find('\n'))));
+  if (end.succeeded() && !id.empty()) return id;
+  throw LaunchError(
+      fmt::format("[launch] {0} has no image {1} on this machine: fetch it first, with '{0} pull {1}' "
+                  "({2})",
+                  runtime, image, end.error_output.substr(0, end.error_output.find('\n'))));
+}
+
+void add_image_fact(spec::ProgramSpec& program) {
+  program.facts[spec::kImageFact] = image_id(runtime_name(program), program.container.image);
 }
 
 std::vector<std::string> container_command(const spec::ProgramSpec& program, const std::string& run_dir,
@@ -84,13 +82,13 @@ void enter_container(spec::ProgramSpec& program, const fs::path& run_dir) {
   if (program.container.image.empty()) return;
   const auto folder = fs::absolute(run_dir).string();
   auto command = container_command(program, folder, container_name(folder));
-  command.front() = runtime_file(program);
+  command.front() = runtime_file(runtime_name(program), program.container.image);
   program.command.insert(program.command.begin(), command.begin(), command.end());
 }
 
 std::vector<std::string> container_removal(const spec::ProgramSpec& program, const fs::path& run_dir) {
   if (program.container.image.empty()) return {};
-  std::vector<std::string> out{runtime_file(program), "rm", "--force"};
+  std::vector<std::string> out{runtime_file(runtime_name(program), program.container.image), "rm", "--force"};
   // By default podman waits ten seconds before it kills; docker kills at once and does not have the option.
   if (program.container.runtime == spec::ContainerRuntime::podman) out.emplace_back("--time=0");
   out.push_back(container_name(fs::absolute(run_dir).string()));

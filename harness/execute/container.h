@@ -9,8 +9,11 @@
 
 namespace perfbench::harness {
 
-// Adds the id of the image as a fact. It identifies everything that the image holds. Throws LaunchError if the runtime
-// is missing, or has no such image: a pull would be part of the first measurement.
+// The id of an image that podman or docker has on this machine. Throws LaunchError if it has none, or the runtime is
+// missing: a pull would be part of the first measurement.
+std::string image_id(const std::string& runtime, const std::string& image);
+
+// Adds the id of the image as a fact. It identifies everything that the image holds. Throws as image_id().
 void add_image_fact(spec::ProgramSpec& program);
 
 // The words that start the container, before those of the command. The run directory and the working directory keep

@@ -57,13 +57,12 @@ class Sweep {
     }
     if (!tasks.empty() && !resumed.note.empty()) progress.say(resumed.note);
     for (const auto& note : leftover_notes_) progress.say("not stored in the database: " + note);
-    for (std::size_t i = 0; i < tasks.size() && !must_stop(); ++i) {
-      progress.begin(i);
-      give_sign(tasks, i, progress);
-      auto finished = attempt(tasks[i], progress);
-      store(finished, progress);
-      progress.end(finished.record);
-      account(finished, progress);
+    try {
+      announce(tasks);
+      attempt_all(tasks, progress);
+    } catch (const RemoteEnd& e) {
+      summary_.remote_end = e.what();
+      progress.say(summary_.remote_end);
     }
     return std::move(summary_);
   }
@@ -181,6 +180,26 @@ class Sweep {
 
   static bool runs(const Task& task) { return !task.cell->excluded && !task.plan.infeasible; }
 
+  void announce(const std::vector<Task>& tasks) {
+    if (options_.execution.remote == nullptr || tasks.empty()) return;
+    std::vector<const Cell*> cells;
+    for (const auto& task : tasks) {
+      if (runs(task)) cells.push_back(task.cell);
+    }
+    options_.execution.remote->announce(cells, options_.execution);
+  }
+
+  void attempt_all(const std::vector<Task>& tasks, SweepProgress& progress) {
+    for (std::size_t i = 0; i < tasks.size() && !must_stop(); ++i) {
+      progress.begin(i);
+      give_sign(tasks, i, progress);
+      auto finished = attempt(tasks[i], progress);
+      store(finished, progress);
+      progress.end(finished.record);
+      account(finished, progress);
+    }
+  }
+
   FinishedAttempt attempt(const Task& task, SweepProgress& progress) {
     const auto& cell = *task.cell;
     const auto& settings = options_.execution;
@@ -239,7 +258,7 @@ class Sweep {
 }  // namespace
 
 bool SweepSummary::all_fine() const {
-  return !cancelled && store_error.empty() &&
+  return !cancelled && store_error.empty() && remote_end.empty() &&
          std::none_of(states.begin(), states.end(), [](const auto& entry) { return is_failure(entry.first); });
 }
 

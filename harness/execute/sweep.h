@@ -64,6 +64,7 @@ struct SweepSummary {
   bool stopped_by_failure = false;                // because of OnFailure::stop
   std::vector<std::filesystem::path> not_stored;  // complete run directories that could not be stored
   std::string store_error;                        // the reason for the first of them
+  std::string remote_end;  // why the machine that executed the attempts took no more of them; empty: it took all
 
   // Every attempt ended as expected: it was ok, or known in advance not to run.
   bool all_fine() const;

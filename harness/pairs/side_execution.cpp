@@ -40,7 +40,9 @@ struct Executed {
 Executed execute(const Cell& cell, const ExecutionSettings& settings, InstructionCounter& counter) {
   counter.start();
   auto attempt = execute_attempt(cell, settings, [](std::int64_t) {});
-  return {std::move(attempt), counter.stop()};
+  const auto counted = counter.stop();
+  // This machine only waited for an attempt that another one executed.
+  return {attempt, attempt.surroundings ? attempt.surroundings->instructions : counted};
 }
 
 SideRun stored(const SideExecution& execution, Side side, const Executed& executed, const ForeignLoad& load) {
@@ -71,7 +73,8 @@ std::vector<double> step_times_of(const FinishedAttempt& attempt) {
 SideRun execute_side(const SideExecution& execution, const AbCell& cell, Side side, std::filesystem::path* directory) {
   const auto before = load_moment();
   const auto executed = execute(cell.of(side), settings_of(execution, side), *execution.instructions);
-  const auto load = load_since(before);
+  const auto& elsewhere = executed.attempt.surroundings;
+  const auto load = elsewhere ? elsewhere->load : load_since(before);
   if (directory != nullptr) *directory = executed.attempt.directory;
   return stored(execution, side, executed, load);
 }

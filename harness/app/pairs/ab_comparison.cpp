@@ -38,7 +38,8 @@ class Preflight {
     for (auto& side : memory_) side.resize(cells.size());
   }
 
-  void ask(Side side, const AbSide& what) {
+  // `where`: a node elsewhere is not asked for its devices.
+  void ask(Side side, const AbSide& what, RunsWhere where) {
     std::vector<std::size_t> asked;
     std::vector<Cell> runs;
     for (std::size_t i = 0; i < cells_.size(); ++i) {
@@ -53,7 +54,7 @@ class Preflight {
     for (std::size_t i = 0; i < planned.size(); ++i) {
       cells_[asked[i]].of(side) = planned[i].cell;
       memory_[static_cast<std::size_t>(side)][asked[i]] = memory_of(planned[i]);
-      auto reason = obstacle(planned[i], here);
+      auto reason = obstacle(planned[i], where == RunsWhere::here ? &here : nullptr);
       if (!reason) continue;
       obstacles_[asked[i]].push_back(fmt::format("{} does not run it: {}", spec::enum_name(side), *reason));
     }
@@ -79,9 +80,10 @@ class Preflight {
   }
 
  private:
-  static std::optional<std::string> obstacle(const PlannedCell& planned, RunnableCheck& here) {
+  static std::optional<std::string> obstacle(const PlannedCell& planned, RunnableCheck* here) {
     if (planned.state != PlanState::feasible) return planned.reason;
-    return planned.cell.run.program ? std::nullopt : here.obstacle(planned);  // the program itself reports more
+    if (here == nullptr || planned.cell.run.program) return std::nullopt;  // the program itself reports more
+    return here->obstacle(planned);
   }
 
   // If the plan of only one engine has room for kept weights, both cast them, so that the sides differ only in their
@@ -210,6 +212,8 @@ void attribute_differences(const SideExecution& execution, const std::vector<AbC
 AbOutcome compare_sides(const AbSide& a, const AbSide& b, const AbOptions& options, AbPurpose purpose,
                         const Installation& installation, Interruption& interruption) {
   const ModelCatalog catalog(installation.data_dir());
+  const auto remote = remote_sessions(options.execution.launch, interruption);
+  const auto where = remote ? RunsWhere::elsewhere : RunsWhere::here;
   auto rule = options.rule();
   auto matrix = pair_matrix(a, b, options, catalog, installation);
   for (const auto& notice : matrix.notices) reports::print(stderr, "note: {}\n", notice);
@@ -219,9 +223,12 @@ AbOutcome compare_sides(const AbSide& a, const AbSide& b, const AbOptions& optio
     rule.metrics = with_margins(program_rules(program->spec), options.margins);
   }
   Preflight preflight(cells, catalog, interruption.fd());
-  preflight.ask(Side::a, a);
-  preflight.ask(Side::b, b);
-  choose_pairing(cells, a, b, options.pairing, preflight.apply(), interruption.fd());
+  preflight.ask(Side::a, a, where);
+  preflight.ask(Side::b, b, where);
+  choose_pairing(cells, a, b, remote ? Pairing::apart : options.pairing, preflight.apply(), interruption.fd());
+  for (auto& cell : cells) {
+    if (remote) cell.apart_because = "--launcher " + options.execution.launch.launcher;
+  }
 
   auto db = open_database(options.db);
   if (options.resume) take_in_leftovers(db, runs_folder(options.runs, options.db), cells);
@@ -232,6 +239,7 @@ AbOutcome compare_sides(const AbSide& a, const AbSide& b, const AbOptions& optio
                           .b = b,
                           .engines_sha256 = {engine_sha256(a.engine.file), engine_sha256(b.engine.file)},
                           .instructions = counter.get()};
+  execution.settings.remote = remote.get();
   const auto seed = options.seed ? *options.seed : new_seed();
   AbProgress progress(stderr, SweepProgress::style_of(stderr), rule.looks);
   if (options.detection) {

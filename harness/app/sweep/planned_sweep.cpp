@@ -74,15 +74,15 @@ Connection& SweepStore::db() {
 }
 
 PlannedWork plan_work(std::vector<Cell> cells, const Installation& installation, const ModelCatalog& catalog,
-                      int cancel_fd) {
+                      int cancel_fd, RunsWhere where) {
   PlannedWork work;
   RunnableCheck here({installation.engine}, cancel_fd);
   for (auto& planned :
        plan_cells(std::move(cells), {.engine = {installation.engine}, .catalog = &catalog, .cancel_fd = cancel_fd})) {
     CellPlan plan;
     if (planned.state == PlanState::infeasible) plan.infeasible = planned.reason;
-    const bool by_engine = planned.cell.run.program == nullptr;
-    if (planned.state == PlanState::feasible && by_engine) plan.infeasible = here.obstacle(planned);
+    const bool is_checked = planned.cell.run.program == nullptr && where == RunsWhere::here;
+    if (planned.state == PlanState::feasible && is_checked) plan.infeasible = here.obstacle(planned);
     if (planned.counts) {
       const auto& flops = planned.counts->flops;
       const auto& run = planned.cell.run;

@@ -142,6 +142,18 @@ SweepOptions sweep_options(const SweepRequest& request, const Installation& inst
   return out;
 }
 
+// Their results are then taken over with the other leftovers of the sweep. The database may not know the sweep yet.
+void follow_jobs_left_behind(RemoteSessions* remote, const Connection& db, const std::string& matrix,
+                             const std::filesystem::path& runs, const Interruption& interruption) {
+  const auto open = open_sessions(runs, matrix, newest_sweep(db, matrix).value_or(""));
+  if (open.empty()) return;
+  if (remote != nullptr) return remote->attach(open, interruption.fd());
+  const auto record = open.front().session().value();
+  throw InputError(fmt::format(
+      "[sweep] --resume: the sweep {} has jobs of the launcher {} that may still run: add --launcher {} to continue it",
+      record.sweep_id, record.launch.launcher, record.launch.launcher));
+}
+
 // A requested device that is missing is an error; in a matrix, it only means that the cell is planned but not run.
 void require_device(const std::string& device, const Installation& installation) {
   if (device != spec::enum_name(spec::Device::cuda)) return;
@@ -173,10 +185,15 @@ PlannedMatrix plan_sweep(SweepRequest request, const Installation& installation)
 SweepSummary sweep_matrix(SweepRequest request, const Installation& installation, SweepStore& store,
                           Interruption& interruption) {
   const ModelCatalog catalog(installation.data_dir());
-  require_device(request.device, installation);
+  const auto remote = remote_sessions(request.execution.launch, interruption);
+  if (!remote) require_device(request.device, installation);
   auto expansion = expansion_of(request, installation, catalog, [&store]() -> const Connection& { return store.db(); });
-  const auto work = plan_work(std::move(expansion.cells), installation, catalog, interruption.fd());
-  const auto options = sweep_options(request, installation);
+  const auto work = plan_work(std::move(expansion.cells), installation, catalog, interruption.fd(),
+                              remote ? RunsWhere::elsewhere : RunsWhere::here);
+  auto options = sweep_options(request, installation);
+  options.execution.remote = remote.get();
+  if (request.resume)
+    follow_jobs_left_behind(remote.get(), store.db(), expansion.name, options.execution.runs, interruption);
   // It is better to report a database that cannot be opened now than after an hour.
   if (!request.resume) record_beginning(store.db(), request, expansion.name, options.execution);
   return run_planned(work, options, store, interruption,

@@ -44,6 +44,7 @@ void add_note(CLI::App& app, CommandContext& context);
 void add_prune(CLI::App& app, CommandContext& context);
 void add_weights(CLI::App& app, CommandContext& context);
 void add_serve(CLI::App& app, CommandContext& context);
+void add_worker(CLI::App& app, CommandContext& context);
 void add_adapt(CLI::App& app, CommandContext& context);
 
 }  // namespace perfbench::harness

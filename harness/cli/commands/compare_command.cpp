@@ -175,6 +175,7 @@ void add_pair_options(CLI::App& command, CompareOptions& options) {
   add_program_options(command, options.ab.matrix.program);
   add_reading_options(command, options.reading, "--read-metric");
   add_execution_options(command, options.ab.execution);
+  add_launch_options(command, options.ab.execution.launch);
   add_ab_options(command, options.ab, kAbGroup);
   command.add_flag("--resume", options.ab.resume, "continue the interrupted comparison of the same sides and cells")
       ->excludes(command.get_option("--detect"))  // with --detect the plan would differ

@@ -16,6 +16,8 @@
 namespace perfbench::harness {
 namespace {
 
+constexpr std::int64_t kMostJobs = 1000;
+
 struct SweepArguments {
   SweepRequest request;
   bool keep_going = false;
@@ -51,6 +53,10 @@ void add_sweep(CLI::App& app, CommandContext& context) {
   command->add_flag("--resume", args->request.resume,
                     "finish the newest sweep of this matrix, with its engine, program, --only, --set and --repeats");
   add_execution_options(*command, args->request.execution);
+  add_launch_options(*command, args->request.execution.launch);
+  add_number(*command, "--jobs", args->request.execution.launch.jobs, Bounds<std::int64_t>{1, kMostJobs},
+             "jobs of the launcher at once; all attempts of a cell run in the same one")
+      ->needs("--launcher");
   add_number(*command, "--repeats", args->request.repeats, Bounds<std::int64_t>{1, kMostRepeats},
              "attempts of every cell, instead of the matrix's");
   add_name_option(
@@ -65,6 +71,7 @@ void add_sweep(CLI::App& app, CommandContext& context) {
       "  perfbench sweep matrices/llama.yaml --db llama.db --only model=llama-tiny --set steps=20\n"
       "  perfbench sweep matrices/llama.yaml --db llama.db --resume\n"
       "  perfbench sweep matrices/maxtext.yaml --program maxtext\n"
+      "  perfbench sweep matrices/llama.yaml --launcher slurm:gpu --launch-option=--gres=gpu:8 --jobs 4\n"
       "--resume restores --only, --set, --device, --repeats, --program and --program-repo of the sweep; others than\n"
       "those are refused.\n"
       "A cell whose loss became NaN or infinite is recorded as diverged, with the first such step, and has no speed.\n"

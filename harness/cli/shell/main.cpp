@@ -81,7 +81,7 @@ std::vector<CommandGroup> command_groups() {
       {"Compare", {add_compare, add_baseline, add_bisect, add_selftest}},
       {"Nightly", {add_nightly, add_history, add_alerts}},
       {"Data", {add_data, add_weights, add_adapt, add_ingest, add_export, add_import, add_prune}},
-      {"Admin", {add_schema, add_completion, add_help}},
+      {"Admin", {add_worker, add_schema, add_completion, add_help}},
   };
 }
 

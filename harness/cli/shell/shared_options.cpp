@@ -10,6 +10,7 @@
 #include "harness/cli/shell/options.h"
 #include "harness/cli/shell/value_checks.h"
 #include "harness/evidence/output_file.h"
+#include "harness/launch/launchers.h"
 #include "harness/system/input_error.h"
 #include "reports/render/document/terminal.h"
 #include "reports/render/format/escape.h"
@@ -122,6 +123,33 @@ void add_execution_options(CLI::App& command, ExecutionOptions& options) {
       {.bounds = {0, kMostGib * kGib}, .shown_bounds = "up to 1000000GiB, or 0 for no limit"},
       [&options](double bytes) { options.memory_limit_bytes = static_cast<std::int64_t>(bytes); },
       "memory limit of all ranks of an attempt together");
+}
+
+void add_launch_options(CLI::App& command, LaunchOptions& options) {
+  const auto known = [](const std::string& words) -> std::string {
+    try {
+      parse_launcher(words);
+    } catch (const InputError& e) {
+      return e.what();
+    }
+    return "";
+  };
+  auto* launcher = command.add_option(
+      "--launcher", options.launcher,
+      "where attempts are executed: local, slurm[:PARTITION], ssh:HOST[,HOST...], podman or docker; other "
+      "machines must see the run directories and perfbench under the same paths");
+  launcher->type_name("LAUNCHER")->check(CLI::Validator(known, ""))->capture_default_str();
+  command.add_option("--image", options.image, "image with perfbench, for --launcher podman or docker")
+      ->type_name("IMAGE")
+      ->needs(launcher);
+  command
+      .add_option("--launch-option", options.options,
+                  "one more word for sbatch, podman run or docker run, such as --launch-option=--gres=gpu:8; may be "
+                  "repeated")
+      ->type_name("WORD")
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->needs(launcher);
 }
 
 CLI::Option* add_pairing_option(CLI::App& command, AbOptions& options) {

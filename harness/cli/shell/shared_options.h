@@ -49,6 +49,9 @@ CLI::Option* add_db_option(CLI::App& command, std::filesystem::path& db, const s
 // --timeout and --memory-limit.
 void add_execution_options(CLI::App& command, ExecutionOptions& options);
 
+// --launcher, --image, --launch-option.
+void add_launch_options(CLI::App& command, LaunchOptions& options);
+
 // --screens-per-night
 void add_screens_option(CLI::App& command, ScreenBudget& budget);
 // --author

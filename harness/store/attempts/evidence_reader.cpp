@@ -62,6 +62,8 @@ AttemptRecord read_record(const Connection& db, std::int64_t key) {
   Statement arguments(db, "SELECT argument FROM attempt_arguments WHERE attempt_key = ? ORDER BY position");
   arguments.with(key);
   while (arguments.step()) out.command.push_back(arguments.text(0));
+  auto jobs = read_rows<JobPlace>(db, "attempt_jobs", {"attempt_key", key}, "attempt_key");
+  if (!jobs.empty()) out.job = std::move(jobs.front());
   if (auto request = find_request(db, out.sweep_id)) out.words = std::move(request->words);
   return out;
 }

@@ -99,6 +99,7 @@ std::int64_t insert_attempt(Connection& db, const RunEvidence& evidence) {
     Statement(db, "INSERT INTO attempt_settings (attempt_key, engine_key, repeats) VALUES (?, ?, ?)")
         .run(key, name_key(db, attempt.engine_sha256), attempt.repeats);
   }
+  if (attempt.job) insert_rows(db, "attempt_jobs", {{"attempt_key", key}}, std::vector{*attempt.job});
   if (attempt.words && !attempt.sweep_id.empty()) {
     record_request(db, {.sweep_id = attempt.sweep_id,
                         .matrix = attempt.matrix,

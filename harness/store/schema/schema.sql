@@ -169,6 +169,14 @@ CREATE TABLE attempt_settings (
   repeats     INTEGER NOT NULL CHECK (repeats >= 0)          -- of every cell, asked for by hand; 0: as the matrix says
 ) STRICT;
 
+-- The job of an attempt that a launcher executed on another machine.
+CREATE TABLE attempt_jobs (
+  attempt_key INTEGER PRIMARY KEY REFERENCES attempts,
+  launcher    TEXT NOT NULL,
+  job         TEXT NOT NULL,  -- its number or name there
+  nodes       TEXT NOT NULL
+) STRICT;
+
 -- Every step of every rank (spec::StepRecord). Clustered by attempt: attempts are appended and read as a whole. A loss
 -- or gradient norm that is NaN is NULL; an infinite one is infinite. Token counts that were not recorded are NULL.
 -- Traced steps (1) do not count in any timing.

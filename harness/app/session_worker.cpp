@@ -1,0 +1,174 @@
+#include "harness/app/session_worker.h"
+
+#include <fmt/core.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+
+#include "harness/app/execution.h"
+#include "harness/evidence/run_directory.h"
+#include "harness/execute/interruption.h"
+#include "harness/execute/machine_load.h"
+#include "harness/launch/session.h"
+#include "harness/launch/session_folder.h"
+#include "harness/pairs/instruction_counter.h"
+#include "harness/system/input_error.h"
+#include "reports/render/format/print.h"
+#include "workloads/spec/node_limits.h"
+
+namespace perfbench::harness {
+namespace fs = std::filesystem;
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Mark = SessionFolder::Mark;
+
+constexpr std::chrono::milliseconds kBetweenReadings{100};
+constexpr std::chrono::seconds kLongestWait{120};
+
+// The first variable that is set; empty if none is.
+std::string first_set(std::initializer_list<const char*> names) {
+  for (const auto* name : names) {
+    if (const char* value = std::getenv(name)) return value;
+  }
+  return "";
+}
+
+JobPlace job_place(const SessionRecord& session) {
+  std::string host(256, '\0');
+  if (gethostname(host.data(), host.size() - 1) != 0) host.clear();
+  host.resize(host.find('\0') == std::string::npos ? host.size() : host.find('\0'));
+  const auto job = first_set({"SLURM_JOB_ID"});
+  const auto nodes = first_set({"SLURM_JOB_NODELIST"});
+  return {.launcher = session.launch.launcher,
+          .job = job.empty() ? session.session_id : job,
+          .nodes = nodes.empty() ? host : nodes};
+}
+
+class Worker {
+ public:
+  Worker(SessionFolder folder, SessionRecord session, const Installation& installation, Interruption& interruption)
+      : folder_(std::move(folder)),
+        session_(std::move(session)),
+        installation_(installation),
+        interruption_(interruption),
+        counter_(hardware_instruction_counter()) {}
+
+  WorkerEnd work() {
+    for (std::int64_t number = 0;; ++number) {
+      if (const auto end = wait_for(number)) return *end;
+      if (folder_.done(number)) continue;  // by an earlier worker of a restarted job
+      execute(number, folder_.task(number).value());
+    }
+  }
+
+ private:
+  // nullopt when the task is there.
+  std::optional<WorkerEnd> wait_for(std::int64_t number) {
+    auto sign = folder_.last(SessionFolder::Sign::alive);
+    auto signed_at = Clock::now();
+    while (true) {
+      if (must_end()) return WorkerEnd::cancelled;
+      // Marks are read before the task: the harness writes tasks first.
+      const bool is_last = folder_.has(Mark::complete);
+      if (folder_.task(number)) return std::nullopt;
+      if (is_last) return WorkerEnd::complete;
+      if (auto now = folder_.last(SessionFolder::Sign::alive); now != sign) {
+        sign = std::move(now);
+        signed_at = Clock::now();
+      }
+      if (Clock::now() - signed_at > kLongestWait) return WorkerEnd::abandoned;
+      pollfd watched{.fd = interruption_.fd(), .events = POLLIN, .revents = 0};
+      poll(&watched, 1, static_cast<int>(kBetweenReadings.count()));
+    }
+  }
+
+  void give_sign() {
+    if (Clock::now() - signed_ < kBetweenWorkerSigns) return;
+    signed_ = Clock::now();
+    folder_.give(SessionFolder::Sign::working, ++signs_);
+  }
+
+  // A cancelled attempt ends by the same signal that a scheduler would send.
+  void pass_on_cancel() {
+    give_sign();
+    if (passed_on_ || !folder_.has(Mark::cancel)) return;
+    passed_on_ = true;
+    kill(getpid(), SIGTERM);
+  }
+
+  bool must_end() {
+    give_sign();
+    if (interruption_.take()) interrupted_ = true;
+    return interrupted_ || folder_.has(Mark::cancel) || folder_.has(Mark::closed);
+  }
+
+  void execute(std::int64_t number, const SessionTask& task) {
+    auto parts = parts_of(task, folder_.path().parent_path().parent_path());
+    auto& settings = parts.settings;
+    settings.launcher.adapter = {locate_adapter()};
+    settings.launcher.mpirun = find_mpirun();
+    settings.launcher.cores = spec::allowed_cores();
+    if (settings.launcher.engine.file.empty()) {
+      settings.launcher.engine = {installation_.engine};
+      settings.engine_sha256 = engine_sha256(installation_.engine);
+    }
+    settings.job = job_place(session_);
+    settings.cancel_fd = interruption_.fd();
+    settings.on_directory = [&](const fs::path& directory) {
+      folder_.write(number, TaskBegun{fs::absolute(directory).string()});
+    };
+    const auto before = load_moment();
+    counter_->start();
+    const auto attempt = execute_attempt(parts.cell, settings, [this](std::int64_t) { pass_on_cancel(); });
+    if (attempt.cancel_seen) {
+      interrupted_ = true;
+      // Somebody else terminated the job. Its launcher knows why, and the harness completes the attempt with that.
+      if (!folder_.has(Mark::cancel)) {
+        std::error_code none;
+        fs::remove(attempt.directory / kAttemptFile, none);
+        return;
+      }
+    }
+    const auto instructions = counter_->stop();
+    const auto load = load_since(before);
+    reports::print("{} {}\n", spec::enum_name(attempt.record.state), attempt.directory.string());
+    folder_.write(number, TaskDone{.directory = fs::absolute(attempt.directory).string(),
+                                   .steal_fraction = load.steal_fraction,
+                                   .foreign_fraction = load.foreign_fraction,
+                                   .busiest = load.busiest,
+                                   .instructions = instructions});
+  }
+
+  SessionFolder folder_;
+  SessionRecord session_;
+  const Installation& installation_;
+  Interruption& interruption_;
+  std::unique_ptr<InstructionCounter> counter_;
+  bool interrupted_ = false;
+  bool passed_on_ = false;
+  Clock::time_point signed_{};
+  std::int64_t signs_ = 0;
+};
+
+}  // namespace
+
+WorkerEnd work_on_session(const fs::path& folder, const Installation& installation, Interruption& interruption) {
+  SessionFolder session(folder);
+  auto record = session.session();
+  if (!record) {
+    throw InputError(
+        fmt::format("[worker] {} is not the folder of a session: it has no session.json. If it was written "
+                    "on another machine, both need the same file system",
+                    folder.string()));
+  }
+  std::error_code error;
+  fs::current_path(record->working_dir, error);
+  if (error) reports::print(stderr, "note: the folder {} is not here: {}\n", record->working_dir, error.message());
+  return Worker(std::move(session), std::move(*record), installation, interruption).work();
+}
+
+}  // namespace perfbench::harness

@@ -1,0 +1,58 @@
+// Starts a worker of a session somewhere: submits a job, asks how it is, cancels it.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/evidence/attempt.h"
+#include "harness/launch/session_folder.h"
+
+namespace perfbench::harness {
+
+struct JobRequest {
+  std::string name;                  // of the job: a lost job is found by it
+  std::vector<std::string> command;  // the worker
+  std::filesystem::path log;         // receives its output
+};
+
+enum class JobState {
+  queued,   // the job is known, and has not started
+  running,  // it runs, or is about to end
+  ended,
+  unknown,  // the launcher does not answer now
+};
+
+struct JobView {
+  JobState state = JobState::unknown;
+  std::string what;   // in the launcher's words: "TIMEOUT", "PENDING (Resources)"
+  std::string nodes;  // empty: none yet
+  // Of an ended job: the state of the attempt that it did not finish.
+  AttemptState unfinished = AttemptState::crashed;
+  // Whether another job can be expected to get further: this one was ended by a limit or by its node.
+  bool may_go_on = false;
+  // The launcher does not know the job any more, so that it may have ended in any way, or run on without it.
+  bool is_forgotten = false;
+};
+
+class JobLauncher {
+ public:
+  JobLauncher() = default;
+  JobLauncher(const JobLauncher&) = delete;
+  JobLauncher& operator=(const JobLauncher&) = delete;
+  virtual ~JobLauncher() = default;
+
+  // "Slurm job": how messages name a job.
+  virtual std::string job_word() const = 0;
+  // Throws LaunchError with the launcher's message.
+  virtual std::string submit(const JobRequest& request) = 0;
+  // A job of this name whose handle was lost; nullopt if there is none.
+  virtual std::optional<std::string> find(const std::string& name) = 0;
+  virtual JobView look(const std::string& job) = 0;
+  // Does nothing if the job has ended.
+  virtual void cancel(const std::string& job) = 0;
+};
+
+}  // namespace perfbench::harness

@@ -1,0 +1,74 @@
+// Executes attempts in jobs of a launcher. A sweep announces its attempts, so that its jobs have all of them from the
+// beginning and need no harness. A comparison gives its job one attempt after the other, as its verdicts demand them.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "harness/execute/attempt_execution.h"
+#include "harness/launch/session.h"
+
+namespace perfbench::harness {
+
+// The meaning of an interruption by the user for jobs that run.
+enum class OnInterrupt { cancel, detach, go_on };
+
+struct RemoteOptions {
+  std::vector<LaunchRequest> places;  // jobs take them in turn
+  std::int64_t jobs = 1;              // sessions of a sweep that exist at once
+  std::filesystem::path worker;       // the perfbench of the jobs
+  // Empty: an interruption cancels.
+  std::function<OnInterrupt()> ask = {};
+  std::function<void(const std::string&)> say = {};
+};
+
+class RemoteSessions : public RemoteExecution {
+ public:
+  // Throws InputError if the launcher is not usable here.
+  explicit RemoteSessions(RemoteOptions options);
+  // Jobs that still have something to do are cancelled, unless the user detached from them.
+  ~RemoteSessions() override;
+
+  void announce(const std::vector<const Cell*>& cells, const ExecutionSettings& settings) override;
+  FinishedAttempt execute(const Cell& cell, const ExecutionSettings& settings, const StepsListener& on_steps) override;
+
+  // Waits for the jobs of a sweep that an earlier harness left behind (open_sessions), and completes the run
+  // directories of attempts that they did not finish. Jobs without all of their tasks are cancelled. Throws RemoteEnd
+  // if the user interrupts it, and then has cancelled the jobs or left them running.
+  void attach(const std::vector<SessionFolder>& sessions, int cancel_fd);
+
+ private:
+  struct Order {
+    std::shared_ptr<Session> session;
+    std::int64_t task = 0;
+    const Cell* cell = nullptr;
+  };
+
+  std::shared_ptr<Session> open(const Cell& cell, const ExecutionSettings& settings);
+  void submit(Session& session);
+  Order order_for(const Cell& cell, const ExecutionSettings& settings);
+  FinishedAttempt wait_for(Order& order, const ExecutionSettings& settings, const StepsListener& on_steps);
+  FinishedAttempt unfinished(const Order& order, const ExecutionSettings& settings);
+  void go_on_elsewhere(Order& order, const ExecutionSettings& settings);
+  FinishedAttempt cancelled(Order& order, const ExecutionSettings& settings);
+  // Waits for its end, and takes over its results.
+  void follow_to_the_end(Session& session, int cancel_fd);
+  // Throws RemoteEnd if the user detaches. Returns whether to cancel.
+  bool interrupted(int cancel_fd);
+  void say(const std::string& text) const;
+
+  RemoteOptions options_;
+  std::vector<std::shared_ptr<JobLauncher>> launchers_;  // one for each place
+  std::vector<std::shared_ptr<Session>> sessions_;
+  std::deque<Order> announced_;
+  std::shared_ptr<Session> current_;  // takes attempts that were not announced
+  std::int64_t opened_ = 0;
+  bool detached_ = false;
+};
+
+}  // namespace perfbench::harness

@@ -140,7 +140,7 @@ function(perfbench_test name)
   target_compile_options(${name} PRIVATE ${PERFBENCH_TEST_OPTIONS})
   perfbench_precompile(${name} GTest ${ARG_DEPENDS})
   gtest_discover_tests(${name} TEST_PREFIX "${ARG_PREFIX}" DISCOVERY_TIMEOUT 60
-                       PROPERTIES TIMEOUT 300 LABELS ${name})
+                       PROPERTIES TIMEOUT 300 LABELS ${name} ENVIRONMENT PERFBENCH_LOCK=none)
   if(ARG_PREFIX)
     string(REPLACE "." "" group "tests_${ARG_PREFIX}")
     if(NOT TARGET ${group})

@@ -55,7 +55,8 @@ ExecutionSettings execution_settings(const ExecutionOptions& options, SweepKind 
           .memory_limit_bytes = options.memory_limit_bytes,
           .sweep_id = new_sweep_id(),
           .sweep_kind = kind,
-          .perfbench_version = std::string(build_info::current().version)};
+          .perfbench_version = std::string(build_info::current().version),
+          .machine_use = options.machine_use};
 }
 
 std::unique_ptr<RemoteSessions> remote_sessions(const LaunchOptions& options, Interruption& interruption) {

@@ -28,6 +28,7 @@ struct LaunchOptions {
 struct ExecutionOptions {
   double timeout_s = 3600;              // for an attempt
   std::int64_t memory_limit_bytes = 0;  // for all its ranks; 0: no limit
+  MachineUse machine_use = MachineUse::alone;
   LaunchOptions launch = {};
 };
 

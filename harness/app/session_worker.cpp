@@ -117,6 +117,7 @@ class Worker {
       settings.engine_sha256 = engine_sha256(installation_.engine);
     }
     settings.job = job_place(session_);
+    settings.machine_use = task.without_lock ? MachineUse::shared : MachineUse::alone;
     settings.cancel_fd = interruption_.fd();
     settings.on_directory = [&](const fs::path& directory) {
       folder_.write(number, TaskBegun{fs::absolute(directory).string()});

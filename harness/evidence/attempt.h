@@ -124,6 +124,7 @@ struct AttemptRecord {
   std::int64_t repeats = 0;   // runs of every cell that a sweep by hand was asked for; 0: as many as the matrix says
   std::optional<SweepWords> words = {};  // of a sweep by hand; nullopt: unknown, or another kind of sweep
   std::optional<JobPlace> job = {};      // nullopt: executed where perfbench ran
+  bool without_lock = false;             // it did not wait for other measurements on its machine
 
   template <class Self, class F>
   static void fields(Self& self, F&& f) {
@@ -149,6 +150,7 @@ struct AttemptRecord {
     f(Field{"repeats", "attempts of every cell that the user requested", 0}.omitted_at_default(), self.repeats);
     f(Field{"words", "options of the command that began its sweep"}.omitted_at_default(), self.words);
     f(Field{"job", "the job in which it was executed"}.omitted_at_default(), self.job);
+    f(Field{"without_lock", "whether others may have measured beside it"}.omitted_at_default(), self.without_lock);
   }
 };
 

@@ -1,6 +1,7 @@
 #include "harness/execute/attempt_execution.h"
 
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
@@ -12,10 +13,12 @@
 #include "harness/evidence/run_evidence.h"
 #include "harness/execute/classify.h"
 #include "harness/execute/container.h"
+#include "harness/execute/machine_lock.h"
 #include "harness/execute/program_start.h"
 #include "harness/execute/steps_watch.h"
 #include "harness/system/sha256.h"
 #include "harness/system/utc.h"
+#include "reports/render/format/print.h"
 #include "workloads/spec/program_json.h"
 #include "workloads/spec/record_json.h"
 #include "workloads/spec/regular_file.h"
@@ -225,6 +228,13 @@ FinishedAttempt execute_in(const AttemptDirectory& directory, const Cell& cell, 
   return finished;
 }
 
+LockOutcome wait_for_machine(const Cell& cell, const ExecutionSettings& settings) {
+  return hold_machine("perfbench (" + cell.matrix + ")", settings.cancel_fd, [](const std::string& text) {
+    if (isatty(STDERR_FILENO) != 0) reports::erase_line(stderr);
+    reports::print(stderr, "{}\n", text);
+  });
+}
+
 }  // namespace
 
 AttemptRecord new_record(const Cell& cell, const ExecutionSettings& settings, std::int64_t attempt) {
@@ -257,9 +267,18 @@ std::string engine_sha256(const fs::path& engine) {
 
 FinishedAttempt execute_attempt(const Cell& cell, const ExecutionSettings& settings, const StepsListener& on_steps) {
   if (settings.remote != nullptr) return settings.remote->execute(cell, settings, on_steps);
+  const auto lock =
+      settings.machine_use == MachineUse::alone ? wait_for_machine(cell, settings) : LockOutcome::unavailable;
+  if (lock == LockOutcome::cancelled) {
+    auto out = record_without_execution(cell, settings, AttemptState::cancelled,
+                                        "cancelled while it waited for another measurement on this machine");
+    out.cancel_seen = true;
+    return out;
+  }
   const auto directory = prepare(cell, settings);
   if (settings.on_directory) settings.on_directory(directory.path);
   auto record = new_record(cell, settings, directory.attempt);
+  record.without_lock = lock != LockOutcome::held;
   try {
     return execute_in(directory, cell, settings, on_steps, record);
   } catch (const LaunchError& e) {

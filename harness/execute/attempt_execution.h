@@ -22,6 +22,9 @@ namespace perfbench::harness {
 
 class RemoteExecution;
 
+// Whether attempts wait until no other process measures on this machine (machine_lock.h).
+enum class MachineUse { shared, alone };
+
 struct ExecutionSettings {
   std::filesystem::path runs;
   Launcher launcher = {};
@@ -41,6 +44,7 @@ struct ExecutionSettings {
   std::optional<JobPlace> job = {};  // AttemptRecord::job
   // Called with the run directory, before anything starts.
   std::function<void(const std::filesystem::path&)> on_directory = {};
+  MachineUse machine_use = MachineUse::shared;
   RemoteExecution* remote = nullptr;  // executes every attempt; null: they are executed here
 };
 

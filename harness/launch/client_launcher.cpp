@@ -1,6 +1,7 @@
 #include "harness/launch/client_launcher.h"
 
 #include <fmt/core.h>
+#include <poll.h>
 
 #include <algorithm>
 #include <atomic>
@@ -15,31 +16,38 @@
 namespace perfbench::harness {
 namespace {
 
+constexpr std::chrono::seconds kFarewell{3};
+
 // Follows a client in a thread of its own.
 class Client {
  public:
   explicit Client(ProcessRequest request) : process_(request), thread_([this] { follow(); }) {}
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
+  // A worker whose session is closed ends by itself.
   ~Client() {
+    pollfd watched{.fd = ended_.fd(), .events = POLLIN, .revents = 0};
+    poll(&watched, 1, static_cast<int>(std::chrono::milliseconds(kFarewell).count()));
     cancel();
     thread_.join();
   }
 
   void cancel() { cancel_.add(); }
-  bool ended() const { return ended_; }
+  bool ended() const { return has_ended_; }
   // Valid once the client has ended.
   const ProcessEnd& end() const { return end_; }
 
  private:
   void follow() {
     end_ = process_.wait({.grace = std::chrono::seconds(10), .cancel_fd = cancel_.fd()});
-    ended_ = true;
+    has_ended_ = true;
+    ended_.add();
   }
 
   Event cancel_;
   ProcessEnd end_;
-  std::atomic<bool> ended_ = false;
+  std::atomic<bool> has_ended_ = false;
+  Event ended_;
   Process process_;
   std::thread thread_;  // last: it uses the others
 };

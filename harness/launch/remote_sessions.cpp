@@ -141,6 +141,13 @@ void RemoteSessions::submit(Session& session) {
   say("submitted " + session.job_text());
 }
 
+// An image has an engine of its own.
+std::int64_t RemoteSessions::add(Session& session, const Cell& cell, const ExecutionSettings& settings) const {
+  auto task = task_of(cell, settings);
+  if (!options_.places.front().image.empty()) task.engine.clear();
+  return session.add(task);
+}
+
 // All attempts of a cell go to the same job, so that they can be compared.
 void RemoteSessions::announce(const std::vector<const Cell*>& cells, const ExecutionSettings& settings) {
   std::map<std::string, std::shared_ptr<Session>> by_run;
@@ -149,7 +156,7 @@ void RemoteSessions::announce(const std::vector<const Cell*>& cells, const Execu
     auto& session = by_run[cell->run_id];
     if (!session && std::ssize(mine) < options_.jobs) mine.push_back(open(*cell, settings));
     if (!session) session = mine[(by_run.size() - 1) % mine.size()];
-    announced_.push_back({.session = session, .task = session->add(task_of(*cell, settings)), .cell = cell});
+    announced_.push_back({.session = session, .task = add(*session, *cell, settings), .cell = cell});
   }
   for (const auto& session : mine) session->complete();
   for (const auto& session : mine) submit(*session);
@@ -165,7 +172,7 @@ RemoteSessions::Order RemoteSessions::order_for(const Cell& cell, const Executio
     current_ = open(cell, settings);
     submit(*current_);
   }
-  return {.session = current_, .task = current_->add(task_of(cell, settings)), .cell = &cell};
+  return {.session = current_, .task = add(*current_, cell, settings), .cell = &cell};
 }
 
 FinishedAttempt RemoteSessions::execute(const Cell& cell, const ExecutionSettings& settings,
@@ -220,11 +227,11 @@ void RemoteSessions::go_on_elsewhere(Order& order, const ExecutionSettings& sett
   }
   say(before->end_text() + "; another job takes its remaining attempts");
   auto after = open(*order.cell, settings);
-  order.task = after->add(task_of(*order.cell, settings));
+  order.task = add(*after, *order.cell, settings);
   order.session = after;
   for (auto& other : announced_) {
     if (other.session != before) continue;
-    other.task = after->add(task_of(*other.cell, settings));
+    other.task = add(*after, *other.cell, settings);
     other.session = after;
   }
   const bool was_current = current_ == before;

@@ -51,6 +51,7 @@ class RemoteSessions : public RemoteExecution {
 
   std::shared_ptr<Session> open(const Cell& cell, const ExecutionSettings& settings);
   void submit(Session& session);
+  std::int64_t add(Session& session, const Cell& cell, const ExecutionSettings& settings) const;
   Order order_for(const Cell& cell, const ExecutionSettings& settings);
   FinishedAttempt wait_for(Order& order, const ExecutionSettings& settings, const StepsListener& on_steps);
   FinishedAttempt unfinished(const Order& order, const ExecutionSettings& settings);

@@ -38,7 +38,8 @@ SessionTask task_of(const Cell& cell, const ExecutionSettings& settings) {
                   .program_repo = cell.program_repo,
                   .engine_arguments = settings.launcher.engine_arguments,
                   .time_limit_ns = settings.time_limit.count(),
-                  .memory_limit_bytes = settings.memory_limit_bytes};
+                  .memory_limit_bytes = settings.memory_limit_bytes,
+                  .without_lock = settings.machine_use == MachineUse::shared};
   const auto& engine = settings.launcher.engine;
   if (!engine.file.empty()) out.engine = fs::absolute(engine.file).string();
   if (!engine.libraries.empty()) out.engine_libraries = fs::absolute(engine.libraries).string();

@@ -90,6 +90,7 @@ struct SessionTask {
   std::vector<std::string> engine_arguments;
   std::int64_t time_limit_ns = 0;
   std::int64_t memory_limit_bytes = 0;
+  bool without_lock = false;  // MachineUse::shared
 
   template <class Self, class F>
   static void fields(Self& self, F&& f) {
@@ -102,6 +103,7 @@ struct SessionTask {
     f(Field{"engine_arguments", "its arguments beside those of every run"}, self.engine_arguments);
     f(Field{"time_limit_ns", "for the attempt", 0}, self.time_limit_ns);
     f(Field{"memory_limit_bytes", "for all its processes; 0: no limit", 0}, self.memory_limit_bytes);
+    f(Field{"without_lock", "whether others may measure beside it"}.omitted_at_default(), self.without_lock);
   }
 };
 

@@ -123,6 +123,9 @@ void add_execution_options(CLI::App& command, ExecutionOptions& options) {
       {.bounds = {0, kMostGib * kGib}, .shown_bounds = "up to 1000000GiB, or 0 for no limit"},
       [&options](double bytes) { options.memory_limit_bytes = static_cast<std::int64_t>(bytes); },
       "memory limit of all ranks of an attempt together");
+  command.add_flag_callback(
+      "--no-lock", [&options] { options.machine_use = MachineUse::shared; },
+      "do not wait until no other perfbench measures on this machine; the attempts record that");
 }
 
 void add_launch_options(CLI::App& command, LaunchOptions& options) {

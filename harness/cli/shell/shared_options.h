@@ -46,7 +46,7 @@ void add_program_options(CLI::App& command, ProgramChoice& program);
 // replaces the default; an option without a default is not replaced.
 CLI::Option* add_db_option(CLI::App& command, std::filesystem::path& db, const std::string& help);
 
-// --timeout and --memory-limit.
+// --timeout, --memory-limit and --no-lock.
 void add_execution_options(CLI::App& command, ExecutionOptions& options);
 
 // --launcher, --image, --launch-option.

@@ -39,7 +39,8 @@ AttemptRecord read_record(const Connection& db, std::int64_t key) {
   const auto name = row_of_attempt(key);
   Statement row(db,
                 "SELECT run_id, attempt, state, reason, exit_code, signal, a.started_utc, wall_ns, c.matrix, label, "
-                "sweep_id, perfbench_version, coalesce(engine.name, ''), coalesce(repeats, 0), cell_key "
+                "sweep_id, perfbench_version, coalesce(engine.name, ''), coalesce(repeats, 0), cell_key, "
+                "coalesce(without_lock, 0) "
                 "FROM attempts a JOIN runs USING (run_key) JOIN sweeps USING (sweep_key) JOIN cells c USING (cell_key) "
                 "LEFT JOIN attempt_settings USING (attempt_key) LEFT JOIN names engine ON engine.name_key = engine_key "
                 "WHERE attempt_key = ?");
@@ -58,7 +59,8 @@ AttemptRecord read_record(const Connection& db, std::int64_t key) {
                     .sweep_id = row.text(10),
                     .perfbench_version = row.text(11),
                     .engine_sha256 = row.text(12),
-                    .repeats = row.integer(13)};
+                    .repeats = row.integer(13),
+                    .without_lock = row.integer(15) != 0};
   Statement arguments(db, "SELECT argument FROM attempt_arguments WHERE attempt_key = ? ORDER BY position");
   arguments.with(key);
   while (arguments.step()) out.command.push_back(arguments.text(0));

@@ -96,8 +96,9 @@ std::int64_t insert_attempt(Connection& db, const RunEvidence& evidence) {
            peak);
   const auto key = db.last_insert_key();
   if (!attempt.engine_sha256.empty()) {
-    Statement(db, "INSERT INTO attempt_settings (attempt_key, engine_key, repeats) VALUES (?, ?, ?)")
-        .run(key, name_key(db, attempt.engine_sha256), attempt.repeats);
+    Statement(db, "INSERT INTO attempt_settings (attempt_key, engine_key, repeats, without_lock) VALUES (?, ?, ?, ?)")
+        .run(key, name_key(db, attempt.engine_sha256), attempt.repeats,
+             static_cast<std::int64_t>(attempt.without_lock));
   }
   if (attempt.job) insert_rows(db, "attempt_jobs", {{"attempt_key", key}}, std::vector{*attempt.job});
   if (attempt.words && !attempt.sweep_id.empty()) {

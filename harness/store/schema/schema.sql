@@ -166,7 +166,9 @@ CREATE TABLE attempt_arguments (
 CREATE TABLE attempt_settings (
   attempt_key INTEGER PRIMARY KEY REFERENCES attempts,
   engine_key  INTEGER NOT NULL REFERENCES names (name_key),  -- SHA-256 of the engine's file
-  repeats     INTEGER NOT NULL CHECK (repeats >= 0)          -- of every cell, asked for by hand; 0: as the matrix says
+  repeats     INTEGER NOT NULL CHECK (repeats >= 0),         -- of every cell, asked for by hand; 0: as the matrix says
+  -- Whether it did not wait for other measurements on its machine.
+  without_lock INTEGER NOT NULL CHECK (without_lock IN (0, 1))
 ) STRICT;
 
 -- The job of an attempt that a launcher executed on another machine.

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "harness/execute/machine_lock.h"
 #include "tests/harness/cli/run_perfbench.h"
 #include "tests/harness/example_run.h"
 
@@ -87,7 +88,8 @@ class LaunchCommand : public testing::Test {
   }
   std::vector<Json> records() const {
     std::vector<Json> out;
-    for (const auto& entry : fs::recursive_directory_iterator(dir_ / "p.runs")) {
+    std::error_code none;
+    for (const auto& entry : fs::recursive_directory_iterator(dir_ / "p.runs", none)) {
       if (entry.path().filename() == "attempt.json") out.push_back(Json::parse(std::ifstream(entry.path())));
     }
     return out;
@@ -264,6 +266,26 @@ TEST_F(LaunchCommand, ALauncherThatCannotWorkIsRefusedWithTheReason) {
   have("ssh", kSsh);
   EXPECT_THAT(refused({"--launcher", "ssh:-oProxyCommand=x"}), HasSubstr("is not the name of a host"));
   EXPECT_THAT(refused({"--jobs", "2"}), HasSubstr("--jobs"));
+}
+
+TEST_F(LaunchCommand, ASecondSweepOnAMachineWaitsForTheFirst) {
+  MachineLock first(dir_ / "lock");
+  ASSERT_EQ(first.hold("the first", -1, [](const std::string&) {}), LockOutcome::held);
+  auto with_lock = variables();
+  with_lock["PERFBENCH_LOCK"] = (dir_ / "lock").string();
+  EXPECT_EQ(run_perfbench({"sweep", "m.yaml", "--no-lock"}, dir_, with_lock).exit_code, 0);
+  for (const auto& record : records()) EXPECT_EQ(record["without_lock"], true);
+  fs::remove_all(dir_ / "p.runs");
+  const auto said = dir_ / "said";
+  Process second({.command = {PERFBENCH_BINARY_DIR "/bin/perfbench", "sweep", "m.yaml"},
+                  .working_dir = dir_,
+                  .environment = with_lock,
+                  .output_file = said});
+  wait_until([&] { return text_of(said).find("waiting until the first of ") != std::string::npos; });
+  EXPECT_TRUE(records().empty());
+  { const MachineLock ended(std::move(first)); }
+  EXPECT_EQ(second.wait({}).exit_code, 0) << text_of(said);
+  for (const auto& record : records()) EXPECT_FALSE(record.contains("without_lock"));
 }
 
 TEST_F(LaunchCommand, ARefusedJobIsTold) {

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 #include <poll.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -141,6 +142,8 @@ class ContainerRuntime : public ClientLauncher {
     // --init: the first process of a container ignores signals unless it handles them.
     std::vector<std::string> command{
         runtime, "run", "--rm", "--init", "--pull=never", "--name=" + job.name, "--volume=" + runs + ":" + runs};
+    // The worker writes run directories as the user of this process. Podman maps that user to its root.
+    command.push_back(runtime == "podman" ? "--user=0:0" : fmt::format("--user={}:{}", geteuid(), getegid()));
     command.insert(command.end(), request_.options.begin(), request_.options.end());
     command.insert(command.end(), {"--entrypoint=perfbench", request_.image});
     command.insert(command.end(), job.command.begin() + 1, job.command.end());

@@ -245,7 +245,7 @@ TEST_F(LaunchCommand, AContainerMountsTheRunsAndIsRemoved) {
   const auto runs = (dir_ / "p.runs").string();
   EXPECT_THAT(calls(), AllOf(HasSubstr("run --rm --init --pull=never --name=pb-"),
                              HasSubstr(" --volume=" + runs + ":" + runs +
-                                       " --memory=1g --entrypoint=perfbench "
+                                       " --user=0:0 --memory=1g --entrypoint=perfbench "
                                        "localhost/perfbench worker " +
                                        runs + "/sessions/pb-"),
                              HasSubstr("rm --force pb-")));

@@ -270,6 +270,8 @@ def main():
     if missing:
         print(f"skipped: there is no {', '.join(missing)}")
         return
+    # A shell that starts this in the background ignores the signal, and children would inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     harness = Harness(options.perfbench.resolve())
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
         cluster = Cluster(Path(name))

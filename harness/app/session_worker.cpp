@@ -122,6 +122,7 @@ class Worker {
     settings.on_directory = [&](const fs::path& directory) {
       folder_.write(number, TaskBegun{fs::absolute(directory).string()});
     };
+    wait_for_machine(parts.cell, settings);
     const auto before = load_moment();
     counter_->start();
     const auto attempt = execute_attempt(parts.cell, settings, [this](std::int64_t) { pass_on_cancel(); });
@@ -158,7 +159,7 @@ class Worker {
 }  // namespace
 
 WorkerEnd work_on_session(const fs::path& folder, const Installation& installation, Interruption& interruption) {
-  SessionFolder session(folder);
+  SessionFolder session(fs::absolute(folder));
   auto record = session.session();
   if (!record) {
     throw InputError(

@@ -13,7 +13,6 @@
 #include "harness/evidence/run_evidence.h"
 #include "harness/execute/classify.h"
 #include "harness/execute/container.h"
-#include "harness/execute/machine_lock.h"
 #include "harness/execute/program_start.h"
 #include "harness/execute/steps_watch.h"
 #include "harness/system/sha256.h"
@@ -228,13 +227,6 @@ FinishedAttempt execute_in(const AttemptDirectory& directory, const Cell& cell, 
   return finished;
 }
 
-LockOutcome wait_for_machine(const Cell& cell, const ExecutionSettings& settings) {
-  return hold_machine("perfbench (" + cell.matrix + ")", settings.cancel_fd, [](const std::string& text) {
-    if (isatty(STDERR_FILENO) != 0) reports::erase_line(stderr);
-    reports::print(stderr, "{}\n", text);
-  });
-}
-
 }  // namespace
 
 AttemptRecord new_record(const Cell& cell, const ExecutionSettings& settings, std::int64_t attempt) {
@@ -265,10 +257,17 @@ std::string engine_sha256(const fs::path& engine) {
   }
 }
 
+LockOutcome wait_for_machine(const Cell& cell, const ExecutionSettings& settings) {
+  if (settings.machine_use == MachineUse::shared || settings.remote != nullptr) return LockOutcome::unavailable;
+  return hold_machine("perfbench (" + cell.matrix + ")", settings.cancel_fd, [](const std::string& text) {
+    if (isatty(STDERR_FILENO) != 0) reports::erase_line(stderr);
+    reports::print(stderr, "{}\n", text);
+  });
+}
+
 FinishedAttempt execute_attempt(const Cell& cell, const ExecutionSettings& settings, const StepsListener& on_steps) {
   if (settings.remote != nullptr) return settings.remote->execute(cell, settings, on_steps);
-  const auto lock =
-      settings.machine_use == MachineUse::alone ? wait_for_machine(cell, settings) : LockOutcome::unavailable;
+  const auto lock = wait_for_machine(cell, settings);
   if (lock == LockOutcome::cancelled) {
     auto out = record_without_execution(cell, settings, AttemptState::cancelled,
                                         "cancelled while it waited for another measurement on this machine");

@@ -15,6 +15,7 @@
 #include "harness/evidence/attempt.h"
 #include "harness/evidence/run_directory.h"
 #include "harness/execute/launcher.h"
+#include "harness/execute/machine_lock.h"
 #include "harness/matrix/matrix.h"
 #include "harness/records/executed_pair.h"
 
@@ -66,6 +67,10 @@ std::string engine_sha256(const std::filesystem::path& engine);
 
 // The record of an attempt that begins now.
 AttemptRecord new_record(const Cell& cell, const ExecutionSettings& settings, std::int64_t attempt);
+
+// Waits until no other process measures on this machine, if the settings ask for that. execute_attempt() does it, too:
+// callers that read the machine's load around an attempt wait before their first reading.
+LockOutcome wait_for_machine(const Cell& cell, const ExecutionSettings& settings);
 
 // Called several times a second with the number of steps that rank 0 has finished.
 using StepsListener = std::function<void(std::int64_t steps)>;

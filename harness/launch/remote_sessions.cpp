@@ -60,20 +60,19 @@ FinishedAttempt finished_by(const TaskDone& done) {
   return out;
 }
 
-// "Slurm job 17 (TIMEOUT) ended on n1 after 12 steps"
-std::string lost_reason(const Session& session, const Cell& cell, const fs::path& directory) {
-  const auto steps = StepsWatch(directory, cell.run.program != nullptr).count();
-  return fmt::format("{} after {} steps", session.end_text(), steps);
-}
-
 bool is_complete(const fs::path& directory) {
   std::error_code error;
   return fs::exists(directory / kAttemptFile, error);
 }
 
-}  // namespace
-
-namespace {
+// Completes the run directory of an attempt that its ended job did not finish.
+FinishedAttempt complete_lost_by(Session& session, const AttemptDirectory& directory, const Cell& cell,
+                                 ExecutionSettings settings) {
+  const auto state = session.look().unfinished;
+  const auto steps = StepsWatch(directory.path, cell.run.program != nullptr).count();
+  settings.job = session.place();
+  return complete_lost(directory, cell, settings, state, fmt::format("{} after {} steps", session.end_text(), steps));
+}
 
 // Completes the run directories of attempts that the ended job did not finish.
 void complete_tasks(Session& session) {
@@ -89,8 +88,7 @@ void complete_tasks(Session& session) {
     }
     if (is_complete(directory.path)) continue;
     const auto parts = parts_of(*task, directory.path.parent_path().parent_path());
-    complete_lost(directory, parts.cell, parts.settings, session.look().unfinished,
-                  lost_reason(session, parts.cell, directory.path));
+    complete_lost_by(session, directory, parts.cell, parts.settings);
   }
 }
 
@@ -213,8 +211,7 @@ FinishedAttempt RemoteSessions::unfinished(const Order& order, const ExecutionSe
   auto& session = *order.session;
   const auto directory = directory_of(session.folder().begun(order.task)->directory);
   if (is_complete(directory.path)) return finished_in(directory.path);
-  return complete_lost(directory, *order.cell, settings, session.look().unfinished,
-                       lost_reason(session, *order.cell, directory.path));
+  return complete_lost_by(session, directory, *order.cell, settings);
 }
 
 // The job ended before it began this attempt. If it got somewhere, another job takes its remaining attempts.
@@ -299,7 +296,8 @@ void RemoteSessions::follow_to_the_end(Session& session, int cancel_fd) {
 
 void RemoteSessions::attach(const std::vector<SessionFolder>& sessions, int cancel_fd) {
   for (const auto& folder : sessions) {
-    sessions_.push_back(std::make_shared<Session>(folder, make_launcher(folder.session().value().launch)));
+    const auto record = folder.session().value();
+    sessions_.push_back(std::make_shared<Session>(folder, record, make_launcher(record.launch)));
     auto& session = *sessions_.back();
     if (!folder.has(SessionFolder::Mark::complete)) session.ask_to_end();
     session.look();

@@ -75,12 +75,14 @@ TaskParts parts_of(const SessionTask& task, const fs::path& runs) {
 }
 
 Session::Session(const fs::path& runs, const SessionRecord& record, std::shared_ptr<JobLauncher> launcher)
-    : folder_(new_folder(runs, record.session_id)), launcher_(std::move(launcher)) {
+    : folder_(new_folder(runs, record.session_id)),
+      launcher_name_(record.launch.launcher),
+      launcher_(std::move(launcher)) {
   folder_.write(record);
 }
 
-Session::Session(SessionFolder folder, std::shared_ptr<JobLauncher> launcher)
-    : folder_(std::move(folder)), launcher_(std::move(launcher)) {
+Session::Session(SessionFolder folder, const SessionRecord& record, std::shared_ptr<JobLauncher> launcher)
+    : folder_(std::move(folder)), launcher_name_(record.launch.launcher), launcher_(std::move(launcher)) {
   const auto handle = folder_.job();
   // The earlier harness may have been killed between the submission and the note about it.
   job_ = handle ? std::optional(handle->job) : launcher_->find(folder_.path().filename().string());
@@ -124,6 +126,10 @@ std::string Session::news() {
   if (ended() || view_.what == told_) return "";
   told_ = view_.what;
   return job_text() + (view_.nodes.empty() ? "" : " on " + view_.nodes);
+}
+
+JobPlace Session::place() const {
+  return {.launcher = launcher_name_, .job = job_.value_or(folder_.path().filename().string()), .nodes = view_.nodes};
 }
 
 std::string Session::job_text() const {

@@ -32,7 +32,7 @@ class Session {
   // Makes the folder of a new session. Throws RunDirectoryError.
   Session(const std::filesystem::path& runs, const SessionRecord& record, std::shared_ptr<JobLauncher> launcher);
   // Continues to follow a session of an earlier harness.
-  Session(SessionFolder folder, std::shared_ptr<JobLauncher> launcher);
+  Session(SessionFolder folder, const SessionRecord& record, std::shared_ptr<JobLauncher> launcher);
 
   const SessionFolder& folder() const { return folder_; }
 
@@ -48,6 +48,7 @@ class Session {
   bool ended() const { return view_.state == JobState::ended; }
   // The job's state and nodes, if they have changed since the last call and the job has not ended; else empty.
   std::string news();
+  JobPlace place() const;
   // "Slurm job 17 (TIMEOUT)"
   std::string job_text() const;
   // "Slurm job 17 (TIMEOUT) ended on n1"
@@ -73,6 +74,7 @@ class Session {
   bool worker_lives();
 
   SessionFolder folder_;
+  std::string launcher_name_;
   std::shared_ptr<JobLauncher> launcher_;
   std::optional<std::string> job_;
   JobView view_;

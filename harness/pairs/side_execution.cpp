@@ -71,6 +71,7 @@ std::vector<double> step_times_of(const FinishedAttempt& attempt) {
 }  // namespace
 
 SideRun execute_side(const SideExecution& execution, const AbCell& cell, Side side, std::filesystem::path* directory) {
+  wait_for_machine(cell.of(side), execution.settings);
   const auto before = load_moment();
   const auto executed = execute(cell.of(side), settings_of(execution, side), *execution.instructions);
   const auto& elsewhere = executed.attempt.surroundings;
@@ -81,6 +82,7 @@ SideRun execute_side(const SideExecution& execution, const AbCell& cell, Side si
 
 void execute_in_turns(const SideExecution& execution, const AbCell& cell, std::uint64_t seed, ExecutedPair& pair,
                       StepsInTurns* steps) {
+  wait_for_machine(cell.a, execution.settings);
   const auto before = load_moment();
   std::array<Executed, 2> executed;
   const auto player = [&](Side side) {

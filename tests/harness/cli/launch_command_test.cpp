@@ -154,6 +154,10 @@ TEST_F(LaunchCommand, AJobAtItsTimeLimitLosesItsAttemptAndAnotherTakesTheRest) {
   const auto end = sweep();
   EXPECT_EQ(end.exit_code, 4);
   EXPECT_THAT(states(), ElementsAre(Pair("n=1", "ok"), Pair("n=2", "timed_out"), Pair("n=3", "ok")));
+  for (const auto& record : records()) {
+    EXPECT_EQ(record["job"]["nodes"], "n7");
+    EXPECT_EQ(record["job"]["job"], record["cell"] == "n=3" ? "2" : "1");
+  }
   EXPECT_THAT(end.error_output,
               AllOf(HasSubstr("Slurm job 1 (TIMEOUT) ended on n7 after 0 steps"), HasSubstr("submitted Slurm job 2")));
 }

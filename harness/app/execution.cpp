@@ -56,10 +56,11 @@ ExecutionSettings execution_settings(const ExecutionOptions& options, SweepKind 
           .sweep_id = new_sweep_id(),
           .sweep_kind = kind,
           .perfbench_version = std::string(build_info::current().version),
-          .machine_use = options.machine_use};
+          .machine_use = options.machine_use,
+          .remote = options.remote};
 }
 
-std::unique_ptr<RemoteSessions> remote_sessions(const LaunchOptions& options, Interruption& interruption) {
+std::unique_ptr<RemoteSessions> remote_sessions(const LaunchOptions& options, Interruption& interruption, JobUse use) {
   auto places = parse_launcher(options.launcher);
   if (places.empty()) return nullptr;
   for (auto& place : places) {
@@ -69,6 +70,7 @@ std::unique_ptr<RemoteSessions> remote_sessions(const LaunchOptions& options, In
   return std::make_unique<RemoteSessions>(
       RemoteOptions{.places = std::move(places),
                     .jobs = options.jobs,
+                    .one_at_a_time = use == JobUse::one_job,
                     .worker = std::filesystem::read_symlink("/proc/self/exe"),
                     .ask = [&interruption] { return ask_about_jobs(interruption); },
                     .say = [](const std::string& text) { reports::print(stderr, "{}\n", text); }});

@@ -30,6 +30,7 @@ struct ExecutionOptions {
   std::int64_t memory_limit_bytes = 0;  // for all its ranks; 0: no limit
   MachineUse machine_use = MachineUse::alone;
   LaunchOptions launch = {};
+  RemoteExecution* remote = nullptr;  // executes the attempts of several use cases; null: `launch` says where they run
 };
 
 // 20260131T120000Z-3f09ac12d4: sorts by time. Two ids of the same second differ by their processes or, within a
@@ -40,9 +41,13 @@ std::string new_sweep_id();
 ExecutionSettings execution_settings(const ExecutionOptions& options, SweepKind kind, std::filesystem::path runs,
                                      const Installation& installation);
 
+// How many jobs a use case needs. With one_job, its parts run beside each other on the same nodes.
+enum class JobUse { several_jobs, one_job };
+
 // Null if attempts are executed here. An interruption asks the user on a terminal what becomes of the jobs, and cancels
 // them elsewhere. Throws InputError if the launcher cannot be used here.
-std::unique_ptr<RemoteSessions> remote_sessions(const LaunchOptions& options, Interruption& interruption);
+std::unique_ptr<RemoteSessions> remote_sessions(const LaunchOptions& options, Interruption& interruption,
+                                                JobUse use = JobUse::several_jobs);
 
 // The folder of a database's run directories: `named`, or by default beside the database.
 std::filesystem::path runs_folder(const std::filesystem::path& named, const std::filesystem::path& db);

@@ -33,8 +33,8 @@ struct JobView {
   AttemptState unfinished = AttemptState::crashed;
   // Whether another job can be expected to get further: this one was ended by a limit or by its node.
   bool may_go_on = false;
-  // The launcher does not know the job any more, so that it may have ended in any way, or run on without it.
-  bool is_forgotten = false;
+  // The launcher has lost sight of the job: it does not know it any more, or cannot reach its node. The job may run on.
+  bool is_out_of_sight = false;
 };
 
 class JobLauncher {

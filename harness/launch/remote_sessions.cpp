@@ -148,6 +148,7 @@ std::int64_t RemoteSessions::add(Session& session, const Cell& cell, const Execu
 
 // All attempts of a cell go to the same job, so that they can be compared.
 void RemoteSessions::announce(const std::vector<const Cell*>& cells, const ExecutionSettings& settings) {
+  if (options_.one_at_a_time) return;
   std::map<std::string, std::shared_ptr<Session>> by_run;
   std::vector<std::shared_ptr<Session>> mine;
   for (const auto* cell : cells) {
@@ -222,6 +223,7 @@ void RemoteSessions::go_on_elsewhere(Order& order, const ExecutionSettings& sett
     throw RemoteEnd(fmt::format("[launch] {}, before it began {}{}", before->end_text(), shown_label(order.cell->label),
                                 log.empty() ? "" : ": " + log));
   }
+  before->close();  // a worker that is out of sight and lives again ends
   say(before->end_text() + "; another job takes its remaining attempts");
   auto after = open(*order.cell, settings);
   order.task = add(*after, *order.cell, settings);

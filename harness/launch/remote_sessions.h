@@ -21,6 +21,7 @@ enum class OnInterrupt { cancel, detach, go_on };
 struct RemoteOptions {
   std::vector<LaunchRequest> places;  // jobs take them in turn
   std::int64_t jobs = 1;              // sessions of a sweep that exist at once
+  bool one_at_a_time = false;         // all attempts run in one job, each when execute() asks for it
   std::filesystem::path worker;       // the perfbench of the jobs
   // Empty: an interruption cancels.
   std::function<OnInterrupt()> ask = {};

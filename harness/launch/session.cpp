@@ -107,7 +107,7 @@ const JobView& Session::look() {
   looked_ = now;
   auto seen = launcher_->look(*job_);
   if (seen.nodes.empty()) seen.nodes = view_.nodes;
-  if (seen.is_forgotten && worker_lives()) seen.state = JobState::unknown;
+  if (seen.is_out_of_sight && worker_lives()) seen.state = JobState::unknown;
   view_ = std::move(seen);
   return view_;
 }

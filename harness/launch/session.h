@@ -70,7 +70,7 @@ class Session {
   void count_begun() { ++begun_; }
 
  private:
-  // Whether the worker of a forgotten job has given a sign lately.
+  // Whether the worker of a job out of sight has given a sign lately.
   bool worker_lives();
 
   SessionFolder folder_;

@@ -131,7 +131,7 @@ class Slurm : public JobLauncher {
     const auto end = find_in_path("sacct") ? call({"sacct", "--noheader", "--parsable2", "--allocations",
                                                    "--duplicates", "--jobs=" + job, "--format=State,NodeList"})
                                            : ProcessEnd{.exit_code = 1};
-    JobView out{.state = JobState::ended, .what = "no longer known to Slurm", .is_forgotten = true};
+    JobView out{.state = JobState::ended, .what = "no longer known to Slurm", .is_out_of_sight = true};
     if (!end.succeeded() || trimmed(end.output).empty()) return out;
     const auto text = trimmed(end.output);
     const auto line = text.substr(text.rfind('\n') + 1);  // the last of a requeued job
@@ -159,6 +159,7 @@ JobView parse_slurm_job(std::string_view line) {
     out.state = JobState::ended;
     out.unfinished = end->unfinished;
     out.may_go_on = end->may_go_on;
+    out.is_out_of_sight = name == "NODE_FAIL";
   } else if (name == "PENDING" || name == "REQUEUED" || name == "REQUEUE_HOLD" || name == "CONFIGURING") {
     out.state = JobState::queued;
   } else if (!name.empty()) {

@@ -6,6 +6,8 @@
 #include <fstream>
 #include <string>
 
+#include "workloads/spec/node_facts.h"
+
 namespace perfbench::spec {
 namespace {
 
@@ -40,6 +42,14 @@ TEST_F(NodeLimits, TheMemoryLimitIsTheSmallestUpTheHierarchy) {
   write("proc/self/cgroup", "12:memory:/docker/1f\n");
   write("sys/fs/cgroup/memory/docker/1f/memory.limit_in_bytes", "1073741824\n");
   EXPECT_EQ(cgroup_memory_limit_bytes(root_), 0x1p30);
+}
+
+TEST_F(NodeLimits, AvailableMemoryIsAtMostTheLimit) {
+  write("proc/meminfo", "MemTotal: 8388608 kB\nMemAvailable: 4194304 kB\n");
+  EXPECT_EQ(node_facts(root_).memory_available_bytes, std::int64_t{1} << 32);
+  write("proc/self/cgroup", "0::/pod\n");
+  write("sys/fs/cgroup/pod/memory.max", "1073741824\n");
+  EXPECT_EQ(node_facts(root_).memory_available_bytes, std::int64_t{1} << 30);
 }
 
 TEST_F(NodeLimits, TheQuotaIsReadFromVersion1) {

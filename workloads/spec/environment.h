@@ -59,7 +59,8 @@ struct EnvironmentRecord {
     f(Field{"governor", "frequency governor"}, self.governor);
     f(Field{"load_1m", "load average at the start", 0.0}, self.load_1m);
     f(Field{"memory_bytes", "memory of the node", 0}, self.memory_bytes);
-    f(Field{"memory_available_bytes", "free for new work at the start", 0}, self.memory_available_bytes);
+    f(Field{"memory_available_bytes", "free for new work at the start, at most the limit of the control group", 0},
+      self.memory_available_bytes);
     f(Field{"transparent_huge_pages", "kernel setting"}, self.transparent_huge_pages);
     f(Field{"compiler", "compiler and version"}, self.compiler);
     f(Field{"compiler_flags", "flags of the kernels"}, self.compiler_flags);

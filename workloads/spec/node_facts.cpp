@@ -10,6 +10,8 @@
 #include <string>
 #include <string_view>
 
+#include "workloads/spec/node_limits.h"
+
 namespace perfbench::spec {
 namespace fs = std::filesystem;
 namespace {
@@ -97,6 +99,10 @@ EnvironmentRecord node_facts(const fs::path& root) {
   env.load_1m = std::strtod(first_line(proc / "loadavg").c_str(), nullptr);
   env.memory_bytes = kilobytes_in(proc / "meminfo", "MemTotal");
   env.memory_available_bytes = kilobytes_in(proc / "meminfo", "MemAvailable");
+  const auto limit = cgroup_memory_limit_bytes(root);
+  if (limit && *limit < static_cast<double>(env.memory_available_bytes)) {
+    env.memory_available_bytes = static_cast<std::int64_t>(*limit);
+  }
   env.transparent_huge_pages = chosen(first_line(sys / "kernel/mm/transparent_hugepage/enabled"));
   return env;
 }

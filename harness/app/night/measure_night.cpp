@@ -53,7 +53,7 @@ std::optional<std::string> first_failure(const SweepSummary& summary) {
     const auto& record = attempt.record;
     if (record.state != AttemptState::ok) return fmt::format("{} ({})", spec::enum_name(record.state), record.reason);
   }
-  return summary.store_error;
+  return summary.remote_end.empty() ? summary.store_error : summary.remote_end;
 }
 
 // Simulated times among measured ones would be compared as nights.
@@ -71,7 +71,7 @@ PlannedWork control_work(Night& night, const PlannedWork& work, const Measured& 
   if (!measured.runs_program) return work;
   const auto data = night.installation.data_dir();
   auto cells = expand_matrix({.file = data / "matrices" / "quickstart.yaml"}, night.catalog, data).cells;
-  return plan_work(std::move(cells), night.installation, night.catalog, night.interruption.fd());
+  return plan_work(std::move(cells), night.installation, night.catalog, night.interruption.fd(), night.where());
 }
 
 void measure_control(Night& night, const PlannedWork& work, Measured& out) {
@@ -122,6 +122,7 @@ void run_cells(Night& night, const PlannedWork& work, const ExecutionSettings& e
   const auto summary = run_planned(work, {.execution = execution}, night.store, night.interruption);
   out.cancelled = out.cancelled || summary.cancelled;
   if (!summary.store_error.empty()) throw std::runtime_error("[nightly] " + summary.store_error);
+  if (!summary.remote_end.empty()) throw RemoteEnd(summary.remote_end);
   for (const auto& [state, count] : summary.states) {
     const auto cells = static_cast<std::size_t>(count);
     if (state == AttemptState::ok) {
@@ -147,7 +148,8 @@ PlannedWork plan_night(Night& night, const std::function<bool(const Cell&)>& can
   for (auto& cell : expansion.cells) {
     if (options.repeats > 0) cell.repeats = options.repeats;
   }
-  return plan_work(std::move(expansion.cells), night.installation, night.catalog, night.interruption.fd());
+  return plan_work(std::move(expansion.cells), night.installation, night.catalog, night.interruption.fd(),
+                   night.where());
 }
 
 void keep_engine(Night& night, Measured& out) {

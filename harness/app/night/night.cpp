@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "harness/app/night/night_judgement.h"
+#include "harness/app/pairs/ab_preparation.h"
 #include "harness/store/ledgers/alert_ledger.h"
 #include "harness/store/ledgers/judgement_ledger.h"
 #include "harness/system/utc.h"
@@ -59,8 +60,12 @@ Night::Night(NightOptions asked, const Installation& installed, Interruption& st
       catalog(installed.data_dir()),
       store(options.ab.db),
       archive(options.archive_folder()),
+      remote(remote_sessions(options.ab.execution.launch, stop, JobUse::one_job)),
       sweep_id(execution_settings(options.ab.execution, SweepKind::night, {}, installed).sweep_id),
-      started_utc(utc_now()) {}
+      started_utc(utc_now()) {
+  check_pairs_elsewhere(options.ab);
+  options.ab.execution.remote = remote.get();
+}
 
 NightReport raise_alerts(Night& night, Measured measured, Screened screened, Confirmed confirmed,
                          const AlertMessage& message) {

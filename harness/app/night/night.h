@@ -51,7 +51,10 @@ struct NightOptions {
 
 // The parts of a night share its options, its database and its archive of engines.
 struct Night {
+  // Throws InputError if the launcher of the options cannot be used for a night.
   Night(NightOptions asked, const Installation& installed, Interruption& stop);
+
+  RunsWhere where() const { return remote ? RunsWhere::elsewhere : RunsWhere::here; }
 
   NightOptions options;
   const Installation& installation;
@@ -59,6 +62,7 @@ struct Night {
   ModelCatalog catalog;
   SweepStore store;
   EngineArchive archive;
+  std::unique_ptr<RemoteSessions> remote;  // one job for the cells, the control and the pairs; null: they run here
   std::string sweep_id;
   std::string started_utc;
 };

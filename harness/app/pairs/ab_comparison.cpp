@@ -212,8 +212,10 @@ void attribute_differences(const SideExecution& execution, const std::vector<AbC
 AbOutcome compare_sides(const AbSide& a, const AbSide& b, const AbOptions& options, AbPurpose purpose,
                         const Installation& installation, Interruption& interruption) {
   const ModelCatalog catalog(installation.data_dir());
-  const auto remote = remote_sessions(options.execution.launch, interruption);
-  const auto where = remote ? RunsWhere::elsewhere : RunsWhere::here;
+  const auto own_jobs =
+      options.execution.remote == nullptr ? remote_sessions(options.execution.launch, interruption) : nullptr;
+  RemoteExecution* const remote = own_jobs ? own_jobs.get() : options.execution.remote;
+  const auto where = remote != nullptr ? RunsWhere::elsewhere : RunsWhere::here;
   auto rule = options.rule();
   auto matrix = pair_matrix(a, b, options, catalog, installation);
   for (const auto& notice : matrix.notices) reports::print(stderr, "note: {}\n", notice);
@@ -225,9 +227,10 @@ AbOutcome compare_sides(const AbSide& a, const AbSide& b, const AbOptions& optio
   Preflight preflight(cells, catalog, interruption.fd());
   preflight.ask(Side::a, a, where);
   preflight.ask(Side::b, b, where);
-  choose_pairing(cells, a, b, remote ? Pairing::apart : options.pairing, preflight.apply(), interruption.fd());
+  choose_pairing(cells, a, b, remote != nullptr ? Pairing::apart : options.pairing, preflight.apply(),
+                 interruption.fd());
   for (auto& cell : cells) {
-    if (remote) cell.apart_because = "--launcher " + options.execution.launch.launcher;
+    if (remote != nullptr) cell.apart_because = "--launcher " + options.execution.launch.launcher;
   }
 
   auto db = open_database(options.db);
@@ -239,7 +242,7 @@ AbOutcome compare_sides(const AbSide& a, const AbSide& b, const AbOptions& optio
                           .b = b,
                           .engines_sha256 = {engine_sha256(a.engine.file), engine_sha256(b.engine.file)},
                           .instructions = counter.get()};
-  execution.settings.remote = remote.get();
+  execution.settings.remote = remote;
   const auto seed = options.seed ? *options.seed : new_seed();
   AbProgress progress(stderr, SweepProgress::style_of(stderr), rule.looks);
   if (options.detection) {

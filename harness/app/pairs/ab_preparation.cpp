@@ -53,21 +53,6 @@ void check_programs(const AbSide& side, const AbOptions& options) {
       fmt::format("[compare] {}: its engine is built with cmake, which is not in PATH: install it", side.asked));
 }
 
-// Sides that take turns have a common clock of steps, which a job elsewhere does not share with this process.
-void check_pairing(const AbOptions& options) {
-  const auto& launch = options.execution.launch;
-  if (launch.is_local()) return;
-  if (!launch.image.empty()) {
-    throw InputError("[compare] --image: an image has one engine; compare the sides with --launcher slurm or ssh");
-  }
-  if (options.pairing == Pairing::turns || options.detection) {
-    throw InputError(
-        fmt::format("[compare] {}: with --launcher {} the two sides of a pair run one after the other; "
-                    "leave it out",
-                    options.detection ? "--detect" : "--pairing turns", launch.launcher));
-  }
-}
-
 void check_launcher(const std::vector<AbCell>& cells) {
   const auto needs_mpirun = [](const spec::RunSpec& run) {
     return run.program ? run.program->spec.ranks.launched_by == spec::LaunchedBy::mpirun : run.mesh.devices() > 1;
@@ -99,6 +84,20 @@ void check_images(const std::vector<AbCell>& cells) {
 }
 
 }  // namespace
+
+void check_pairs_elsewhere(const AbOptions& options) {
+  const auto& launch = options.execution.launch;
+  if (launch.is_local()) return;
+  if (!launch.image.empty()) {
+    throw InputError("[launch] --image: an image has one engine, and pairs need two: use --launcher slurm or ssh");
+  }
+  if (options.pairing == Pairing::turns || options.detection) {
+    throw InputError(
+        fmt::format("[launch] {}: with --launcher {} the two sides of a pair run one after the other; "
+                    "leave it out",
+                    options.detection ? "--detect" : "--pairing turns", launch.launcher));
+  }
+}
 
 RevisionSource revision_source(const AbOptions& options, const Installation& installation) {
   const ModelCatalog catalog(installation.data_dir());
@@ -177,7 +176,7 @@ PairedMatrix pair_matrix(const AbSide& a, const AbSide& b, const AbOptions& opti
 
 void check_before_building(const AbSide& a, const AbSide& b, const AbOptions& options,
                            const Installation& installation) {
-  check_pairing(options);
+  check_pairs_elsewhere(options);
   const ModelCatalog catalog(installation.data_dir());
   const auto cells = pair_matrix(a, b, options, catalog, installation).cells;
   check_launcher(cells);

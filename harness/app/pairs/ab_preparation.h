@@ -39,6 +39,9 @@ struct PairedMatrix {
 PairedMatrix pair_matrix(const AbSide& a, const AbSide& b, const AbOptions& options, const ModelCatalog& catalog,
                          const Installation& installation);
 
+// Refuses what pairs in a job of a launcher cannot do: to take turns, and to run in an image. Throws InputError.
+void check_pairs_elsewhere(const AbOptions& options);
+
 // Checks the matrix, the programs, the folders and the database before anything is built or run. Creates a database
 // that does not exist. Throws InputError.
 void check_before_building(const AbSide& a, const AbSide& b, const AbOptions& options,

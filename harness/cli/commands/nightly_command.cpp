@@ -106,6 +106,9 @@ ExitCode nightly(NightlyOptions& options, const CommandContext& context) {
   if (options.ignore_alerts) options.night.exit_by_alerts = ExitByAlerts::no;
   Interruption interruption;  // before any thread, so that all of them inherit its mask
   const bool simulated = options.history == HistoryFrom::simulated;
+  if (simulated && !options.night.ab.execution.launch.is_local()) {
+    throw InputError("[nightly] --launcher: a demonstration (--history-from simulated) runs on this machine");
+  }
   Night night(simulated ? demonstration_options(options.night) : options.night, context, interruption);
   auto measured = simulated ? measure_demonstration(night, options.fault) : measure(night);
   Screened screened;
@@ -168,6 +171,7 @@ void add_nightly(CLI::App& app, CommandContext& context) {
   add_db_option(*command, ab.db, "database; created if it does not exist; keep it from night to night");
   add_night_options(*command, *options);
   add_execution_options(*command, ab.execution);
+  add_launch_options(*command, ab.execution.launch);
   add_ab_options(*command, ab, "Pairs that confirm a finding");
   command->footer(
       "Runs the matrix and a control, and screens every cell's speed, memory, start-up and loss with the previous "
@@ -181,6 +185,7 @@ void add_nightly(CLI::App& app, CommandContext& context) {
       "Examples:\n"
       "  perfbench nightly matrices/llama.yaml --db nightly.db --junit nightly.xml --markdown nightly.md\n"
       "  perfbench nightly matrices/quickstart.yaml --db n.db --history-from simulated\n"
+      "  perfbench nightly matrices/llama.yaml --db nightly.db --launcher slurm:gpu --launch-option=--gres=gpu:8\n"
       "An alert stays live until somebody closes it (perfbench alerts). While an alert of this matrix is open the "
       "exit\n"
       "code is 1, while one is acknowledged 2, whatever tonight shows; --ignore-alerts leaves them out of it.\n"

@@ -11,6 +11,7 @@
 
 #include "harness/execute/interruption.h"
 #include "harness/launch/launchers.h"
+#include "harness/launch/site.h"
 #include "reports/render/format/print.h"
 #include "workloads/build_info/build_info.h"
 #include "workloads/spec/node_limits.h"
@@ -63,9 +64,11 @@ ExecutionSettings execution_settings(const ExecutionOptions& options, SweepKind 
 std::unique_ptr<RemoteSessions> remote_sessions(const LaunchOptions& options, Interruption& interruption, JobUse use) {
   auto places = parse_launcher(options.launcher);
   if (places.empty()) return nullptr;
+  const auto site = load_site();
   for (auto& place : places) {
     place.image = options.image;
     place.options = options.options;
+    place = with_site(std::move(place), site);
   }
   return std::make_unique<RemoteSessions>(
       RemoteOptions{.places = std::move(places),

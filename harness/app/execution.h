@@ -23,6 +23,7 @@ struct LaunchOptions {
   std::vector<std::string> options = {};  // more words for the command that submits a job
 
   bool is_local() const { return launcher == "local"; }
+  bool is_container() const { return launcher == "podman" || launcher == "docker"; }
 };
 
 struct ExecutionOptions {

@@ -88,8 +88,9 @@ void check_images(const std::vector<AbCell>& cells) {
 void check_pairs_elsewhere(const AbOptions& options) {
   const auto& launch = options.execution.launch;
   if (launch.is_local()) return;
-  if (!launch.image.empty()) {
-    throw InputError("[launch] --image: an image has one engine, and pairs need two: use --launcher slurm or ssh");
+  if (launch.is_container()) {
+    throw InputError(fmt::format(
+        "[launch] --launcher {}: an image has one engine, and pairs need two: use slurm or ssh", launch.launcher));
   }
   if (options.pairing == Pairing::turns || options.detection) {
     throw InputError(

@@ -292,6 +292,23 @@ TEST_F(LaunchCommand, ASecondSweepOnAMachineWaitsForTheFirst) {
   for (const auto& record : records()) EXPECT_FALSE(record.contains("without_lock"));
 }
 
+TEST_F(LaunchCommand, TheSiteSaysWhatEveryJobNeeds) {
+  have_slurm();
+  std::ofstream(dir_ / "site.yaml") << "slurm: {partition: gpu, options: [--gres=gpu:8]}\n";
+  auto with_site = variables();
+  with_site["PERFBENCH_SITE"] = (dir_ / "site.yaml").string();
+  EXPECT_EQ(run_perfbench(sweep_words({"--only", "n=1", "--launch-option=--time=60"}), dir_, with_site).exit_code, 0);
+  const auto words = job(1)["words"].get<std::vector<std::string>>();
+  EXPECT_THAT(words, AllOf(Contains("--partition=gpu"), Contains("--gres=gpu:8"), Contains("--time=60")));
+}
+
+TEST_F(LaunchCommand, PairsInAnImageAreRefused) {
+  const auto end = run_perfbench({"compare", "--ab", "cmd:true", "cmd:true", "--launcher", "podman", "--image", "x"},
+                                 dir_, variables());
+  EXPECT_EQ(end.exit_code, 3);
+  EXPECT_THAT(end.error_output, HasSubstr("an image has one engine, and pairs need two"));
+}
+
 TEST_F(LaunchCommand, ARefusedJobIsTold) {
   have_slurm();
   std::ofstream(jobs_ / "refuse");

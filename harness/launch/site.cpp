@@ -1,0 +1,53 @@
+#include "harness/launch/site.h"
+
+#include <cstdlib>
+
+#include "harness/matrix/yaml_document.h"
+#include "workloads/spec/fields_json.h"
+#include "workloads/spec/spec_error.h"
+
+namespace perfbench::harness {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr const char* kSiteVariable = "PERFBENCH_SITE";
+
+void add_before(std::vector<std::string>& options, const std::vector<std::string>& first) {
+  options.insert(options.begin(), first.begin(), first.end());
+}
+
+}  // namespace
+
+std::optional<fs::path> site_file() {
+  if (const char* named = std::getenv(kSiteVariable)) return named;
+  if (const char* config = std::getenv("XDG_CONFIG_HOME")) return fs::path(config) / "perfbench" / "site.yaml";
+  if (const char* home = std::getenv("HOME")) return fs::path(home) / ".config" / "perfbench" / "site.yaml";
+  return std::nullopt;
+}
+
+Site load_site() {
+  const auto file = site_file();
+  std::error_code error;
+  if (!file || (std::getenv(kSiteVariable) == nullptr && !fs::exists(*file, error))) return {};
+  const auto document = YamlDocument::load(*file, "site");
+  try {
+    return spec::fields_from_json<Site>(document.root(), spec::Missing::takes_default);
+  } catch (const spec::SpecError& e) {
+    throw document.error(e);
+  }
+}
+
+LaunchRequest with_site(LaunchRequest request, const Site& site) {
+  if (request.launcher == "slurm") {
+    if (request.place.empty()) request.place = site.slurm.partition;
+    add_before(request.options, site.slurm.options);
+  }
+  if (request.launcher == "podman" || request.launcher == "docker") {
+    const auto& container = request.launcher == "podman" ? site.podman : site.docker;
+    if (request.image.empty()) request.image = container.image;
+    add_before(request.options, container.options);
+  }
+  return request;
+}
+
+}  // namespace perfbench::harness

@@ -1,0 +1,68 @@
+// The settings of a site: what every job of a launcher needs here. So matrices and command lines stay the same at other
+// sites.
+//
+//     slurm: {partition: gpu, options: [--gres=gpu:8, --account=llm]}
+//     podman: {image: localhost/perfbench, options: [--memory=64g]}
+//     docker: {image: registry/perfbench}
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/launch/session_folder.h"
+#include "workloads/spec/fields.h"
+
+namespace perfbench::harness {
+
+struct SlurmSite {
+  std::string partition;
+  std::vector<std::string> options;
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& f) {
+    using spec::Field;
+    f(Field{"partition", "partition of jobs for which none is named"}, self.partition);
+    f(Field{"options", "words for sbatch, before those of --launch-option"}, self.options);
+  }
+};
+
+struct ContainerSite {
+  std::string image;
+  std::vector<std::string> options;
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& f) {
+    using spec::Field;
+    f(Field{"image", "image of jobs for which none is named"}, self.image);
+    f(Field{"options", "words for `run`, before those of --launch-option"}, self.options);
+  }
+};
+
+struct Site {
+  SlurmSite slurm;
+  ContainerSite podman;
+  ContainerSite docker;
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& f) {
+    using spec::Field;
+    f(Field{"slurm", "jobs of Slurm"}, self.slurm);
+    f(Field{"podman", "containers of podman"}, self.podman);
+    f(Field{"docker", "containers of docker"}, self.docker);
+  }
+};
+
+// PERFBENCH_SITE of the environment, or else site.yaml in perfbench/ of XDG_CONFIG_HOME or ~/.config; nullopt if none
+// of these variables is set.
+std::optional<std::filesystem::path> site_file();
+
+// The file's settings; the default without a file, unless PERFBENCH_SITE names it. Throws InputError with file, line
+// and column.
+Site load_site();
+
+// The request with the site's settings in all places that it leaves open.
+LaunchRequest with_site(LaunchRequest request, const Site& site);
+
+}  // namespace perfbench::harness

@@ -66,17 +66,25 @@ std::unique_ptr<RemoteSessions> remote_sessions(const LaunchOptions& options, In
   if (places.empty()) return nullptr;
   const auto site = load_site();
   for (auto& place : places) {
+    if (!options.image.empty() && !launches_containers(place)) {
+      throw InputError("[launch] --image: it is for --launcher podman or docker; --launcher " + options.launcher +
+                       " runs the perfbench of its nodes");
+    }
     place.image = options.image;
     place.options = options.options;
     place = with_site(std::move(place), site);
   }
-  return std::make_unique<RemoteSessions>(
-      RemoteOptions{.places = std::move(places),
-                    .jobs = options.jobs,
-                    .one_at_a_time = use == JobUse::one_job,
-                    .worker = std::filesystem::read_symlink("/proc/self/exe"),
-                    .ask = [&interruption] { return ask_about_jobs(interruption); },
-                    .say = [](const std::string& text) { reports::print(stderr, "{}\n", text); }});
+  return std::make_unique<RemoteSessions>(RemoteOptions{.places = std::move(places),
+                                                        .jobs = options.jobs,
+                                                        .one_at_a_time = use == JobUse::one_job,
+                                                        .worker = std::filesystem::read_symlink("/proc/self/exe"),
+                                                        .ask = [&interruption] { return ask_about_jobs(interruption); },
+                                                        .say =
+                                                            [](const std::string& text) {
+                                                              if (isatty(STDERR_FILENO) != 0)
+                                                                reports::erase_line(stderr);
+                                                              reports::print(stderr, "{}\n", text);
+                                                            }});
 }
 
 std::filesystem::path runs_folder(const std::filesystem::path& named, const std::filesystem::path& db) {

@@ -16,6 +16,7 @@
 #include "harness/launch/session_folder.h"
 #include "harness/pairs/instruction_counter.h"
 #include "harness/system/input_error.h"
+#include "harness/system/utc.h"
 #include "reports/render/format/print.h"
 #include "workloads/spec/node_limits.h"
 
@@ -41,8 +42,9 @@ JobPlace job_place(const SessionRecord& session) {
   std::string host(256, '\0');
   if (gethostname(host.data(), host.size() - 1) != 0) host.clear();
   host.resize(host.find('\0') == std::string::npos ? host.size() : host.find('\0'));
-  const auto job = first_set({"SLURM_JOB_ID"});
-  const auto nodes = first_set({"SLURM_JOB_NODELIST"});
+  const bool by_slurm = session.launch.launcher == "slurm";
+  const auto job = by_slurm ? first_set({"SLURM_JOB_ID"}) : "";
+  const auto nodes = by_slurm ? first_set({"SLURM_JOB_NODELIST"}) : "";
   return {.launcher = session.launch.launcher,
           .job = job.empty() ? session.session_id : job,
           .nodes = nodes.empty() ? host : nodes};
@@ -68,13 +70,17 @@ class Worker {
  private:
   // nullopt when the task is there.
   std::optional<WorkerEnd> wait_for(std::int64_t number) {
-    auto sign = folder_.last(SessionFolder::Sign::alive);
+    const auto first_sign = folder_.last(SessionFolder::Sign::alive);
+    auto sign = first_sign;
     auto signed_at = Clock::now();
     while (true) {
       if (must_end()) return WorkerEnd::cancelled;
       // Marks are read before the task: the harness writes tasks first.
+      folder_.refresh();
       const bool is_last = folder_.has(Mark::complete);
-      if (folder_.task(number)) return std::nullopt;
+      // Without a sign, the harness of this session may have been killed while the job was queued.
+      if (is_last || sign != first_sign) harness_lives_ = true;
+      if (harness_lives_ && folder_.task(number)) return std::nullopt;
       if (is_last) return WorkerEnd::complete;
       if (auto now = folder_.last(SessionFolder::Sign::alive); now != sign) {
         sign = std::move(now);
@@ -95,7 +101,7 @@ class Worker {
   // A cancelled attempt ends by the same signal that a scheduler would send.
   void pass_on_cancel() {
     give_sign();
-    if (passed_on_ || !folder_.has(Mark::cancel)) return;
+    if (passed_on_ || !(folder_.has(Mark::cancel) || folder_.has(Mark::closed))) return;
     passed_on_ = true;
     kill(getpid(), SIGTERM);
   }
@@ -106,9 +112,31 @@ class Worker {
     return interrupted_ || folder_.has(Mark::cancel) || folder_.has(Mark::closed);
   }
 
+  // If somebody else terminated the job, its launcher knows why, and the harness completes the attempt with that. A
+  // harness that has given the job up has completed the attempt itself.
+  bool may_record(std::int64_t number, bool cancel_seen) {
+    if (cancel_seen || interruption_.take()) interrupted_ = true;
+    folder_.refresh();
+    if (folder_.is_lost(number) || folder_.has(Mark::closed)) return false;
+    return !interrupted_ || folder_.has(Mark::cancel);
+  }
+
+  // The engine of an attempt is that of its submission. It may have been built anew while the job was queued.
+  void check_engine(const SessionTask& task) {
+    if (task.engine.empty() || task.attempt.engine_sha256.empty() || checked_ == task.engine) return;
+    if (const auto found = engine_sha256(task.engine); found != task.attempt.engine_sha256) {
+      throw InputError(
+          fmt::format("[worker] {} has changed since the job was submitted (SHA-256 {}, now {}): submit "
+                      "it again, and do not build while jobs are queued",
+                      task.engine, task.attempt.engine_sha256, found.empty() ? "unreadable" : found));
+    }
+    checked_ = task.engine;
+  }
+
   void execute(std::int64_t number, const SessionTask& task) {
     auto parts = parts_of(task, folder_.path().parent_path().parent_path());
     auto& settings = parts.settings;
+    if (!parts.cell.run.program) check_engine(task);
     settings.launcher.adapter = {locate_adapter()};
     settings.launcher.mpirun = find_mpirun();
     settings.launcher.cores = spec::allowed_cores();
@@ -120,21 +148,19 @@ class Worker {
     settings.machine_use = task.without_lock ? MachineUse::shared : MachineUse::alone;
     settings.cancel_fd = interruption_.fd();
     settings.on_directory = [&](const fs::path& directory) {
-      folder_.write(number, TaskBegun{fs::absolute(directory).string()});
+      folder_.write(number, TaskBegun{fs::absolute(directory).string(), utc_now()});
     };
-    wait_for_machine(parts.cell, settings);
+    settings.on_wait = [this] { pass_on_cancel(); };
+    bool is_recorded = true;
+    settings.may_record = [&](bool cancel_seen) { return is_recorded = may_record(number, cancel_seen); };
+    if (wait_for_machine(parts.cell, settings) == LockOutcome::cancelled) {
+      interrupted_ = true;
+      return;
+    }
     const auto before = load_moment();
     counter_->start();
     const auto attempt = execute_attempt(parts.cell, settings, [this](std::int64_t) { pass_on_cancel(); });
-    if (attempt.cancel_seen) {
-      interrupted_ = true;
-      // Somebody else terminated the job. Its launcher knows why, and the harness completes the attempt with that.
-      if (!folder_.has(Mark::cancel)) {
-        std::error_code none;
-        fs::remove(attempt.directory / kAttemptFile, none);
-        return;
-      }
-    }
+    if (!is_recorded) return;
     const auto instructions = counter_->stop();
     const auto load = load_since(before);
     reports::print("{} {}\n", spec::enum_name(attempt.record.state), attempt.directory.string());
@@ -152,6 +178,8 @@ class Worker {
   std::unique_ptr<InstructionCounter> counter_;
   bool interrupted_ = false;
   bool passed_on_ = false;
+  bool harness_lives_ = false;
+  std::string checked_;  // path of the last engine that was found unchanged
   Clock::time_point signed_{};
   std::int64_t signs_ = 0;
 };

@@ -222,7 +222,9 @@ FinishedAttempt execute_in(const AttemptDirectory& directory, const Cell& cell, 
   record.reason = outcome.reason;
   record.exit_code = outcome.exit_code;
   record.signal = outcome.signal;
-  auto finished = complete(directory, std::move(record));
+  FinishedAttempt finished{directory.path, std::move(record)};
+  if (!settings.may_record || settings.may_record(cancel_seen))
+    finished = complete(directory, std::move(finished.record));
   finished.cancel_seen = cancel_seen;
   return finished;
 }
@@ -259,10 +261,11 @@ std::string engine_sha256(const fs::path& engine) {
 
 LockOutcome wait_for_machine(const Cell& cell, const ExecutionSettings& settings) {
   if (settings.machine_use == MachineUse::shared || settings.remote != nullptr) return LockOutcome::unavailable;
-  return hold_machine("perfbench (" + cell.matrix + ")", settings.cancel_fd, [](const std::string& text) {
+  const auto say = [](const std::string& text) {
     if (isatty(STDERR_FILENO) != 0) reports::erase_line(stderr);
     reports::print(stderr, "{}\n", text);
-  });
+  };
+  return hold_machine("perfbench (" + cell.matrix + ")", {settings.cancel_fd, say, settings.on_wait});
 }
 
 FinishedAttempt execute_attempt(const Cell& cell, const ExecutionSettings& settings, const StepsListener& on_steps) {
@@ -288,8 +291,9 @@ FinishedAttempt execute_attempt(const Cell& cell, const ExecutionSettings& setti
 }
 
 FinishedAttempt complete_lost(const AttemptDirectory& directory, const Cell& cell, const ExecutionSettings& settings,
-                              AttemptState state, const std::string& reason) {
+                              AttemptState state, const std::string& reason, const std::string& started_utc) {
   auto record = new_record(cell, settings, directory.attempt);
+  record.started_utc = started_utc;
   if (cell.run.program) record.engine_sha256 = digest_of_started(directory.path);
   record.state = state;
   record.reason = reason;
@@ -298,7 +302,7 @@ FinishedAttempt complete_lost(const AttemptDirectory& directory, const Cell& cel
 
 FinishedAttempt record_without_execution(const Cell& cell, const ExecutionSettings& settings, AttemptState state,
                                          const std::string& reason) {
-  return complete_lost(prepare(cell, settings), cell, settings, state, reason);
+  return complete_lost(prepare(cell, settings), cell, settings, state, reason, utc_now());
 }
 
 }  // namespace perfbench::harness

@@ -45,8 +45,12 @@ struct ExecutionSettings {
   std::optional<JobPlace> job = {};  // AttemptRecord::job
   // Called with the run directory, before anything starts.
   std::function<void(const std::filesystem::path&)> on_directory = {};
+  // Called with whether an interruption was seen, before attempt.json is written. Returns whether to write it: another
+  // process may have completed the attempt, or may know better why it ended. Empty: it is written.
+  std::function<bool(bool cancel_seen)> may_record = {};
   MachineUse machine_use = MachineUse::shared;
-  RemoteExecution* remote = nullptr;  // executes every attempt; null: they are executed here
+  std::function<void()> on_wait = {};  // called several times a second while it waits for the machine
+  RemoteExecution* remote = nullptr;   // executes every attempt; null: they are executed here
 };
 
 // Measurements around an attempt, by the machine that executed it.
@@ -60,6 +64,9 @@ struct FinishedAttempt {
   AttemptRecord record;
   bool cancel_seen = false;                       // an interruption arrived meanwhile, whatever ended the attempt
   std::optional<Surroundings> surroundings = {};  // of an attempt that was executed on another machine
+  // Its job ended while it ran, or it ran in another job than the attempt before it. That says nothing about its
+  // engine.
+  bool disturbed_by_job = false;
 };
 
 // AttemptRecord::engine_sha256; empty if the file cannot be read.
@@ -79,9 +86,9 @@ using StepsListener = std::function<void(std::int64_t steps)>;
 // written, RemoteEnd if the attempts are executed elsewhere and that has ended.
 FinishedAttempt execute_attempt(const Cell& cell, const ExecutionSettings& settings, const StepsListener& on_steps);
 
-// Completes the run directory of an attempt whose harness has ended without doing so.
+// Completes the run directory of an attempt whose harness has ended without doing so. `started_utc`: when it began.
 FinishedAttempt complete_lost(const AttemptDirectory& directory, const Cell& cell, const ExecutionSettings& settings,
-                              AttemptState state, const std::string& reason);
+                              AttemptState state, const std::string& reason, const std::string& started_utc);
 
 // Leaves a run directory for a cell that is not executed.
 FinishedAttempt record_without_execution(const Cell& cell, const ExecutionSettings& settings, AttemptState state,

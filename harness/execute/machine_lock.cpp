@@ -17,6 +17,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::chrono::milliseconds kBetweenTries{200};
+constexpr std::string_view kBeginning = "perfbench";  // the content of a lock's file
 
 std::string user_name() {
   std::array<char, 4096> text{};
@@ -33,9 +34,10 @@ std::optional<fs::path> machine_lock_file() {
     return std::string_view(set) == "none" ? std::nullopt : std::optional<fs::path>(set);
   }
   constexpr const char* kLocks = "/run/lock";
-  constexpr const char* kName = "perfbench.lock";
-  const bool is_usable = access(kLocks, W_OK | X_OK) == 0;
-  return (is_usable ? fs::path(kLocks) : folder_of_temporary_files()) / kName;
+  std::error_code error;
+  const auto allowed = fs::status(kLocks, error).permissions();
+  const bool everybody_writes = !error && (allowed & fs::perms::others_write) != fs::perms::none;
+  return fs::path(everybody_writes ? kLocks : "/tmp") / "perfbench.lock";
 }
 
 // All users share one file. In a folder like /tmp, the kernel refuses O_CREAT for a file of another user.
@@ -48,8 +50,10 @@ bool MachineLock::open() {
     if (fd_.is_open()) fchmod(fd_.get(), kEverybody);
     if (!fd_.is_open() && errno == EEXIST) fd_ = FileDescriptor(::open(file_.c_str(), kHow));
   }
+  // The file of somebody else must not be emptied, under whatever name it appears here.
   struct stat seen {};
-  return fd_.is_open() && fstat(fd_.get(), &seen) == 0 && S_ISREG(seen.st_mode);
+  const bool is_single = fd_.is_open() && fstat(fd_.get(), &seen) == 0 && S_ISREG(seen.st_mode) && seen.st_nlink == 1;
+  return is_single && (seen.st_size == 0 || holder().starts_with(kBeginning));
 }
 
 std::string MachineLock::holder() const {
@@ -61,8 +65,7 @@ std::string MachineLock::holder() const {
   return text.empty() ? "another process" : text;
 }
 
-LockOutcome MachineLock::hold(const std::string& purpose, int cancel_fd,
-                              const std::function<void(const std::string&)>& say) {
+LockOutcome MachineLock::hold(const std::string& purpose, const LockWait& wait) {
   if (!open()) return LockOutcome::unavailable;
   std::string told;
   while (flock(fd_.get(), LOCK_EX | LOCK_NB) != 0) {
@@ -70,9 +73,13 @@ LockOutcome MachineLock::hold(const std::string& purpose, int cancel_fd,
     if (errno != EWOULDBLOCK) return LockOutcome::unavailable;
     if (auto now = holder(); now != told) {
       told = std::move(now);
-      say(fmt::format("waiting until {} has measured (lock {}; --no-lock does not wait)", told, file_.string()));
+      if (wait.say) {
+        wait.say(
+            fmt::format("waiting for {} to finish measuring (lock {}; --no-lock does not wait)", told, file_.string()));
+      }
     }
-    pollfd watched{.fd = cancel_fd, .events = POLLIN, .revents = 0};
+    if (wait.on_tick) wait.on_tick();
+    pollfd watched{.fd = wait.cancel_fd, .events = POLLIN, .revents = 0};
     if (poll(&watched, 1, static_cast<int>(kBetweenTries.count())) > 0) return LockOutcome::cancelled;
   }
   const auto text = fmt::format("{} of {} (pid {}, since {})\n", purpose, user_name(), getpid(), utc_now());
@@ -81,8 +88,7 @@ LockOutcome MachineLock::hold(const std::string& purpose, int cancel_fd,
   return LockOutcome::held;
 }
 
-LockOutcome hold_machine(const std::string& purpose, int cancel_fd,
-                         const std::function<void(const std::string&)>& say) {
+LockOutcome hold_machine(const std::string& purpose, const LockWait& wait) {
   static std::mutex mutex;
   static std::optional<MachineLock> lock;
   static std::optional<LockOutcome> outcome;
@@ -91,7 +97,7 @@ LockOutcome hold_machine(const std::string& purpose, int cancel_fd,
   const auto file = machine_lock_file();
   if (!file) return *(outcome = LockOutcome::unavailable);
   lock.emplace(*file);
-  return *(outcome = lock->hold(purpose, cancel_fd, say));
+  return *(outcome = lock->hold(purpose, wait));
 }
 
 }  // namespace perfbench::harness

@@ -213,7 +213,7 @@ class Sweep {
   void account(const FinishedAttempt& finished, SweepProgress& progress) {
     const auto state = finished.record.state;
     ++summary_.states[state];
-    if (state == AttemptState::cancelled || finished.cancel_seen) summary_.cancelled = true;
+    if (finished.cancel_seen) summary_.cancelled = true;
     if (is_failure(state)) progress.say("    log: " + (finished.directory / kLogFile).string());
     if (is_failure(state) && options_.on_failure == OnFailure::stop) summary_.stopped_by_failure = true;
     summary_.attempts.push_back(finished);

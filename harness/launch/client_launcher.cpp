@@ -11,6 +11,7 @@
 
 #include "harness/execute/container.h"
 #include "harness/execute/launcher.h"
+#include "harness/execute/machine_lock.h"
 #include "harness/execute/process.h"
 #include "harness/system/input_error.h"
 
@@ -40,7 +41,11 @@ class Client {
 
  private:
   void follow() {
-    end_ = process_.wait({.grace = std::chrono::seconds(10), .cancel_fd = cancel_.fd()});
+    try {
+      end_ = process_.wait({.grace = std::chrono::seconds(10), .cancel_fd = cancel_.fd()});
+    } catch (const std::exception&) {
+      end_.exit_code = EXIT_FAILURE;
+    }
     has_ended_ = true;
     ended_.add();
   }
@@ -55,6 +60,8 @@ class Client {
 
 class ClientLauncher : public JobLauncher {
  public:
+  bool jobs_outlive_harness() const override { return false; }
+
   std::string submit(const JobRequest& job) override {
     auto request = client(job);
     request.output_file = job.log;
@@ -73,7 +80,8 @@ class ClientLauncher : public JobLauncher {
     return {.state = JobState::ended,
             .what = end.signal != 0 ? fmt::format("signal {}", end.signal) : fmt::format("exit code {}", end.exit_code),
             .nodes = nodes(),
-            .unfinished = unfinished(end)};
+            .unfinished = unfinished(end),
+            .is_out_of_sight = may_run_on(end)};
   }
 
   void cancel(const std::string& job) override {
@@ -83,6 +91,8 @@ class ClientLauncher : public JobLauncher {
  protected:
   virtual ProcessRequest client(const JobRequest& job) const = 0;
   virtual std::string nodes() const = 0;
+  // Whether the job may run on although its client has ended.
+  virtual bool may_run_on(const ProcessEnd& /*end*/) const { return false; }
   virtual AttemptState unfinished(const ProcessEnd& end) const {
     return end.cause == EndCause::cancelled ? AttemptState::cancelled : AttemptState::crashed;
   }
@@ -109,6 +119,8 @@ class Ssh : public ClientLauncher {
  protected:
   ProcessRequest client(const JobRequest& job) const override { return {.command = ssh_command(host_, job.command)}; }
   std::string nodes() const override { return host_; }
+  // ssh's own code for a lost connection. sshd may take minutes to notice it.
+  bool may_run_on(const ProcessEnd& end) const override { return end.exit_code == 255; }
 
  private:
   std::string host_;
@@ -142,6 +154,11 @@ class ContainerRuntime : public ClientLauncher {
     // --init: the first process of a container ignores signals unless it handles them.
     std::vector<std::string> command{
         runtime, "run", "--rm", "--init", "--pull=never", "--name=" + job.name, "--volume=" + runs + ":" + runs};
+    // All containers of a machine share its lock.
+    if (const auto lock = machine_lock_file(); lock && MachineLock(*lock).open()) {
+      command.push_back("--volume=" + lock->string() + ":" + lock->string());
+      command.push_back("--env=PERFBENCH_LOCK=" + lock->string());
+    }
     // The worker writes run directories as the user of this process. Podman maps that user to its root.
     command.push_back(runtime == "podman" ? "--user=0:0" : fmt::format("--user={}:{}", geteuid(), getegid()));
     command.insert(command.end(), request_.options.begin(), request_.options.end());

@@ -33,6 +33,7 @@ struct JobView {
   AttemptState unfinished = AttemptState::crashed;
   // Whether another job can be expected to get further: this one was ended by a limit or by its node.
   bool may_go_on = false;
+  bool is_ending = false;  // of a running job: the launcher ends it
   // The launcher has lost sight of the job: it does not know it any more, or cannot reach its node. The job may run on.
   bool is_out_of_sight = false;
 };
@@ -46,9 +47,12 @@ class JobLauncher {
 
   // "Slurm job": how messages name a job.
   virtual std::string job_word() const = 0;
+  // True if a job survives the end of this process.
+  virtual bool jobs_outlive_harness() const = 0;
   // Throws LaunchError with the launcher's message.
   virtual std::string submit(const JobRequest& request) = 0;
-  // A job of this name whose handle was lost; nullopt if there is none.
+  // A job of this name whose handle was lost; nullopt if there is none. Throws LaunchError if the launcher does not
+  // answer.
   virtual std::optional<std::string> find(const std::string& name) = 0;
   virtual JobView look(const std::string& job) = 0;
   // Does nothing if the job has ended.

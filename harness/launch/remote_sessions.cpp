@@ -25,6 +25,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kBetweenReadings{100};
+constexpr std::chrono::milliseconds kBetweenSigns{2000};
+// Jobs in a row that end without beginning an attempt, such as on a node that does not boot.
+constexpr int kMostFruitless = 2;
 // On a network file system, the last files of a node may become visible late.
 constexpr std::chrono::seconds kLateFiles{2};
 // How long a worker may take to end its attempt before its job is cancelled.
@@ -47,16 +50,34 @@ AttemptDirectory directory_of(const std::string& path) {
   return {.path = path, .attempt = std::max<std::int64_t>(1, std::atoll(fs::path(path).filename().c_str()))};
 }
 
-FinishedAttempt finished_in(const fs::path& directory) {
-  return {.directory = directory, .record = read_attempt(directory).value()};
+// Completes the run directory of an attempt that its ended job did not finish. The worker, if it should still live,
+// then leaves the directory alone. `state`: nullopt for the one that the launcher names.
+FinishedAttempt complete_lost_by(Session& session, std::int64_t task, const Cell& cell, ExecutionSettings settings,
+                                 std::optional<AttemptState> state = {}) {
+  session.folder().set_lost(task);
+  const auto begun = session.folder().begun(task).value();
+  const auto steps = StepsWatch(begun.directory, cell.run.program != nullptr).count();
+  const auto what = state ? "cancelled by the user" : session.end_text();
+  settings.job = session.place();
+  auto out = complete_lost(directory_of(begun.directory), cell, settings, state.value_or(session.look().unfinished),
+                           fmt::format("{} after {} steps", what, steps), begun.started_utc);
+  out.disturbed_by_job = true;
+  return out;
 }
 
-FinishedAttempt finished_by(const TaskDone& done) {
-  auto out = finished_in(done.directory);
-  out.surroundings = {.load = {.steal_fraction = done.steal_fraction,
-                               .foreign_fraction = done.foreign_fraction,
-                               .busiest = done.busiest},
-                      .instructions = done.instructions};
+// A program may have damaged the record since; nullopt then.
+std::optional<FinishedAttempt> finished_in(const fs::path& directory) {
+  try {
+    if (auto record = read_attempt(directory))
+      return FinishedAttempt{.directory = directory, .record = std::move(*record)};
+  } catch (const InputError&) {
+  }
+  return std::nullopt;
+}
+
+std::vector<std::shared_ptr<JobLauncher>> launchers_for(const std::vector<LaunchRequest>& places) {
+  std::vector<std::shared_ptr<JobLauncher>> out;
+  for (const auto& place : places) out.push_back(make_launcher(place));
   return out;
 }
 
@@ -65,51 +86,61 @@ bool is_complete(const fs::path& directory) {
   return fs::exists(directory / kAttemptFile, error);
 }
 
-// Completes the run directory of an attempt that its ended job did not finish.
-FinishedAttempt complete_lost_by(Session& session, const AttemptDirectory& directory, const Cell& cell,
-                                 ExecutionSettings settings) {
-  const auto state = session.look().unfinished;
-  const auto steps = StepsWatch(directory.path, cell.run.program != nullptr).count();
-  settings.job = session.place();
-  return complete_lost(directory, cell, settings, state, fmt::format("{} after {} steps", session.end_text(), steps));
-}
-
 // Completes the run directories of attempts that the ended job did not finish.
 void complete_tasks(Session& session) {
   const auto& folder = session.folder();
   for (std::int64_t number = 0; const auto task = folder.task(number); ++number) {
     const auto begun = folder.begun(number);
     if (!begun) continue;
-    const auto directory = directory_of(begun->directory);
+    const fs::path directory = begun->directory;
     // A worker may end a moment after its client.
-    for (const auto from = Clock::now(); !is_complete(directory.path) && Clock::now() - from < kLateFiles;) {
+    for (const auto from = Clock::now(); !is_complete(directory) && Clock::now() - from < kLateFiles;) {
       folder.refresh();
       sleep_a_little(-1);
     }
-    if (is_complete(directory.path)) continue;
-    const auto parts = parts_of(*task, directory.path.parent_path().parent_path());
-    complete_lost_by(session, directory, parts.cell, parts.settings);
+    if (is_complete(directory)) continue;
+    const auto parts = parts_of(*task, directory.parent_path().parent_path());
+    complete_lost_by(session, number, parts.cell, parts.settings);
   }
 }
 
 }  // namespace
 
-RemoteSessions::RemoteSessions(RemoteOptions options) : options_(std::move(options)) {
-  for (const auto& place : options_.places) launchers_.push_back(make_launcher(place));
-}
+RemoteSessions::RemoteSessions(RemoteOptions options)
+    : options_(std::move(options)), launchers_(launchers_for(options_.places)), pulse_([this] { give_signs(); }) {}
 
 RemoteSessions::~RemoteSessions() {
+  leave_.add();
+  pulse_.join();
   if (detached_) return;
   std::set<const Session*> busy;
   for (const auto& order : announced_) busy.insert(order.session.get());
   for (const auto& session : sessions_) {
     try {
-      if (busy.contains(session.get()) && !session->ended()) session->cancel_job();
-      session->close();
+      // The results of a session that is not closed are taken over by --resume.
+      if (busy.contains(session.get())) {
+        session->ask_to_end();
+      } else {
+        session->close();
+      }
     } catch (const std::exception& e) {
       say(e.what());  // the job ends by itself when it finds nobody waiting
     }
   }
+}
+
+// Tells the job of attempts that were not announced that somebody will give it one, also while an engine is built.
+void RemoteSessions::give_signs() {
+  pollfd watched{.fd = leave_.fd(), .events = POLLIN, .revents = 0};
+  for (std::int64_t count = 1; poll(&watched, 1, static_cast<int>(kBetweenSigns.count())) == 0; ++count) {
+    const std::lock_guard guard(current_mutex_);
+    if (current_) current_->folder().give(SessionFolder::Sign::alive, count);
+  }
+}
+
+void RemoteSessions::set_current(std::shared_ptr<Session> session) {
+  const std::lock_guard guard(current_mutex_);
+  current_ = std::move(session);
 }
 
 void RemoteSessions::say(const std::string& text) const {
@@ -142,7 +173,7 @@ void RemoteSessions::submit(Session& session) {
 // An image has an engine of its own.
 std::int64_t RemoteSessions::add(Session& session, const Cell& cell, const ExecutionSettings& settings) const {
   auto task = task_of(cell, settings);
-  if (!options_.places.front().image.empty()) task.engine.clear();
+  if (launches_containers(options_.places.front())) task.engine.clear();
   return session.add(task);
 }
 
@@ -167,11 +198,13 @@ RemoteSessions::Order RemoteSessions::order_for(const Cell& cell, const Executio
     announced_.pop_front();
     return order;
   }
-  if (!current_ || current_->ended()) {
-    current_ = open(cell, settings);
+  bool is_first = false;
+  if (!current_ || current_->look().state == JobState::ended) {
+    is_first = current_ != nullptr;
+    set_current(open(cell, settings));
     submit(*current_);
   }
-  return {.session = current_, .task = add(*current_, cell, settings), .cell = &cell};
+  return {.session = current_, .task = add(*current_, cell, settings), .cell = &cell, .moved = is_first};
 }
 
 FinishedAttempt RemoteSessions::execute(const Cell& cell, const ExecutionSettings& settings,
@@ -186,18 +219,18 @@ FinishedAttempt RemoteSessions::wait_for(Order& order, const ExecutionSettings& 
   std::optional<Clock::time_point> ended;
   while (true) {
     auto& session = *order.session;
-    if (const auto done = session.folder().done(order.task)) return finished_by(*done);
+    session.folder().refresh();
+    if (auto finished = taken(order, settings)) return *finished;
     const auto begun = steps ? std::nullopt : session.folder().begun(order.task);
     if (begun) {
-      session.count_begun();
+      fruitless_ = 0;
       steps.emplace(begun->directory, order.cell->run.program != nullptr);
     }
     if (steps) on_steps(steps->count());
-    session.stay_alive();
-    session.look();
+    // A scheduler forgets jobs, so that the end of each has to be seen in time.
+    for (const auto& each : sessions_) each->look();
     if (const auto news = session.news(); !news.empty()) say(news);
     if (session.ended() && !ended) ended = Clock::now();
-    if (ended) session.folder().refresh();
     if (ended && Clock::now() - *ended > kLateFiles) {
       if (session.folder().begun(order.task)) return unfinished(order, settings);
       go_on_elsewhere(order, settings);
@@ -207,18 +240,42 @@ FinishedAttempt RemoteSessions::wait_for(Order& order, const ExecutionSettings& 
   }
 }
 
+// The finished attempt, if its worker has said so. A scheduler that ends a job first ends the ranks in it and refuses
+// new ones, which the worker takes for a crash: after one, the launcher is asked.
+std::optional<FinishedAttempt> RemoteSessions::taken(const Order& order, const ExecutionSettings& settings) const {
+  auto& session = *order.session;
+  const auto done = session.folder().done(order.task);
+  if (!done) return std::nullopt;
+  auto out = finished_in(done->directory);
+  if (!out) return std::nullopt;  // counted as unfinished when the job has ended
+  if (out->record.state == AttemptState::crashed) {
+    const auto& view = session.ended() ? session.look() : session.look_now();
+    if (view.is_ending) return std::nullopt;
+    if (session.ended() && view.unfinished != AttemptState::crashed) {
+      return complete_lost_by(session, order.task, *order.cell, settings);
+    }
+  }
+  out->disturbed_by_job = order.moved;
+  out->surroundings = {.load = {.steal_fraction = done->steal_fraction,
+                                .foreign_fraction = done->foreign_fraction,
+                                .busiest = done->busiest},
+                       .instructions = done->instructions};
+  return out;
+}
+
 // The job ended while it executed this attempt.
 FinishedAttempt RemoteSessions::unfinished(const Order& order, const ExecutionSettings& settings) {
   auto& session = *order.session;
-  const auto directory = directory_of(session.folder().begun(order.task)->directory);
-  if (is_complete(directory.path)) return finished_in(directory.path);
-  return complete_lost_by(session, directory, *order.cell, settings);
+  if (auto finished = finished_in(session.folder().begun(order.task)->directory)) return *finished;
+  return complete_lost_by(session, order.task, *order.cell, settings);
 }
 
 // The job ended before it began this attempt. If it got somewhere, another job takes its remaining attempts.
 void RemoteSessions::go_on_elsewhere(Order& order, const ExecutionSettings& settings) {
   const auto before = order.session;
-  if (!before->look().may_go_on || before->begun() == 0) {
+  if (!before->folder().begun(0)) ++fruitless_;
+  if (!before->look().may_go_on || fruitless_ >= kMostFruitless) {
+    detached_ = true;  // other jobs go on, and --resume takes over what all of them did
     const auto log = before->log_text();
     throw RemoteEnd(fmt::format("[launch] {}, before it began {}{}", before->end_text(), shown_label(order.cell->label),
                                 log.empty() ? "" : ": " + log));
@@ -228,20 +285,25 @@ void RemoteSessions::go_on_elsewhere(Order& order, const ExecutionSettings& sett
   auto after = open(*order.cell, settings);
   order.task = add(*after, *order.cell, settings);
   order.session = after;
+  order.moved = true;
   for (auto& other : announced_) {
     if (other.session != before) continue;
     other.task = add(*after, *other.cell, settings);
     other.session = after;
   }
   const bool was_current = current_ == before;
-  if (was_current) current_ = after;
+  if (was_current) set_current(after);
   if (!was_current) after->complete();
   submit(*after);
 }
 
 bool RemoteSessions::interrupted(int cancel_fd) {
   take_signal(cancel_fd);
-  const auto answer = options_.ask ? options_.ask() : OnInterrupt::cancel;
+  // Attempts that were not announced have nobody who would give them to a job.
+  const bool can_detach = !current_ && std::all_of(launchers_.begin(), launchers_.end(), [](const auto& launcher) {
+    return launcher->jobs_outlive_harness();
+  });
+  const auto answer = can_detach && options_.ask ? options_.ask() : OnInterrupt::cancel;
   if (answer == OnInterrupt::go_on) return false;
   if (answer == OnInterrupt::cancel) return true;
   detached_ = true;
@@ -255,45 +317,34 @@ bool RemoteSessions::interrupted(int cancel_fd) {
 
 FinishedAttempt RemoteSessions::cancelled(Order& order, const ExecutionSettings& settings) {
   for (const auto& session : sessions_) session->ask_to_end();
+  end_all(settings.grace + kPatience);
   auto& session = *order.session;
-  const auto asked = Clock::now();
-  FinishedAttempt out;
-  while (true) {
-    const bool had_begun = session.folder().begun(order.task).has_value();
-    if (const auto done = session.folder().done(order.task)) {
-      out = finished_by(*done);
-      break;
-    }
-    session.look();
-    const bool waited = Clock::now() - asked > settings.grace + kPatience;
-    if (waited) session.cancel_job();
-    if (!session.ended() && !waited) {
-      sleep_a_little(-1);
-      continue;
-    }
-    out = had_begun ? unfinished(order, settings)
-                    : record_without_execution(*order.cell, settings, AttemptState::cancelled,
-                                               "cancelled before its job began it");
-    break;
+  session.folder().refresh();
+  auto out = taken(order, settings);
+  if (!out && session.folder().begun(order.task)) {
+    out = finished_in(session.folder().begun(order.task)->directory);
+    if (!out) out = complete_lost_by(session, order.task, *order.cell, settings, AttemptState::cancelled);
   }
-  for (const auto& other : sessions_) other->cancel_job();
-  out.cancel_seen = true;
-  return out;
+  if (!out) {
+    out = record_without_execution(*order.cell, settings, AttemptState::cancelled, "cancelled before its job began it");
+  }
+  out->cancel_seen = true;
+  return *out;
 }
 
-void RemoteSessions::follow_to_the_end(Session& session, int cancel_fd) {
-  std::optional<Clock::time_point> cancelled_at;
-  while (!session.ended()) {
-    if (sleep_a_little(cancel_fd) && interrupted(cancel_fd)) {
-      cancelled_at = Clock::now();
-      session.ask_to_end();
+// Waits until all jobs have ended. After `patience` they are cancelled, and after as long again nobody waits for them.
+void RemoteSessions::end_all(std::chrono::nanoseconds patience) {
+  const auto asked = Clock::now();
+  const auto all_ended = [this] {
+    return std::all_of(sessions_.begin(), sessions_.end(),
+                       [](const auto& session) { return session->look().state == JobState::ended; });
+  };
+  while (!all_ended() && Clock::now() - asked < 2 * patience) {
+    if (Clock::now() - asked > patience) {
+      for (const auto& session : sessions_) session->cancel_job();
     }
-    if (cancelled_at && Clock::now() - *cancelled_at > kPatience) session.cancel_job();
-    session.look();
+    sleep_a_little(-1);
   }
-  complete_tasks(session);
-  session.close();
-  if (cancelled_at) throw RemoteEnd("[launch] cancelled: " + session.job_text());
 }
 
 void RemoteSessions::attach(const std::vector<SessionFolder>& sessions, int cancel_fd) {
@@ -304,8 +355,24 @@ void RemoteSessions::attach(const std::vector<SessionFolder>& sessions, int canc
     if (!folder.has(SessionFolder::Mark::complete)) session.ask_to_end();
     session.look();
     say((session.ended() ? "taking over the results of " : "attached to ") + session.job_text());
-    follow_to_the_end(session, cancel_fd);
   }
+  bool cancel = false;
+  const auto all_ended = [this] {
+    return std::all_of(sessions_.begin(), sessions_.end(),
+                       [](const auto& session) { return session->look().state == JobState::ended; });
+  };
+  while (!cancel && !all_ended()) cancel = sleep_a_little(cancel_fd) && interrupted(cancel_fd);
+  if (cancel) {
+    for (const auto& session : sessions_) session->ask_to_end();
+    end_all(kPatience);
+  }
+  for (const auto& session : sessions_) {
+    if (!session->ended()) continue;  // it stays open, and the next --resume looks at it again
+    complete_tasks(*session);
+    session->close();
+  }
+  detached_ = cancel;
+  if (cancel) throw RemoteEnd("[launch] the jobs of the sweep are cancelled; `--resume` continues it");
 }
 
 }  // namespace perfbench::harness

@@ -2,12 +2,16 @@
 // beginning and need no harness. A comparison gives its job one attempt after the other, as its verdicts demand them.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "harness/execute/attempt_execution.h"
@@ -32,7 +36,7 @@ class RemoteSessions : public RemoteExecution {
  public:
   // Throws InputError if the launcher is not usable here.
   explicit RemoteSessions(RemoteOptions options);
-  // Jobs that still have something to do are cancelled, unless the user detached from them.
+  // Jobs that still have something to do are asked to end, unless the user detached from them.
   ~RemoteSessions() override;
 
   void announce(const std::vector<const Cell*>& cells, const ExecutionSettings& settings) override;
@@ -48,6 +52,7 @@ class RemoteSessions : public RemoteExecution {
     std::shared_ptr<Session> session;
     std::int64_t task = 0;
     const Cell* cell = nullptr;
+    bool moved = false;  // to another job, because the previous job ended
   };
 
   std::shared_ptr<Session> open(const Cell& cell, const ExecutionSettings& settings);
@@ -55,11 +60,13 @@ class RemoteSessions : public RemoteExecution {
   std::int64_t add(Session& session, const Cell& cell, const ExecutionSettings& settings) const;
   Order order_for(const Cell& cell, const ExecutionSettings& settings);
   FinishedAttempt wait_for(Order& order, const ExecutionSettings& settings, const StepsListener& on_steps);
+  std::optional<FinishedAttempt> taken(const Order& order, const ExecutionSettings& settings) const;
   FinishedAttempt unfinished(const Order& order, const ExecutionSettings& settings);
   void go_on_elsewhere(Order& order, const ExecutionSettings& settings);
   FinishedAttempt cancelled(Order& order, const ExecutionSettings& settings);
-  // Waits for its end, and takes over its results.
-  void follow_to_the_end(Session& session, int cancel_fd);
+  void end_all(std::chrono::nanoseconds patience);
+  void give_signs();
+  void set_current(std::shared_ptr<Session> session);
   // Throws RemoteEnd if the user detaches. Returns whether to cancel.
   bool interrupted(int cancel_fd);
   void say(const std::string& text) const;
@@ -70,7 +77,11 @@ class RemoteSessions : public RemoteExecution {
   std::deque<Order> announced_;
   std::shared_ptr<Session> current_;  // takes attempts that were not announced
   std::int64_t opened_ = 0;
-  bool detached_ = false;
+  int fruitless_ = 0;      // jobs that ended since the last attempt that began
+  bool detached_ = false;  // the jobs are left as they are
+  std::mutex current_mutex_;
+  Event leave_;
+  std::thread pulse_;  // last: it uses the others
 };
 
 }  // namespace perfbench::harness

@@ -18,7 +18,7 @@ using Clock = std::chrono::steady_clock;
 
 // A scheduler serves many users, so it is not asked more often. The worker's files are read much more often.
 constexpr std::chrono::seconds kBetweenLooks{3};
-constexpr std::chrono::seconds kBetweenSigns{5};
+constexpr std::chrono::seconds kBetweenCancels{10};
 // A worker gives a sign every kBetweenWorkerSigns.
 constexpr std::chrono::seconds kLongestSilence{5 * kBetweenWorkerSigns};
 
@@ -83,10 +83,9 @@ Session::Session(const fs::path& runs, const SessionRecord& record, std::shared_
 
 Session::Session(SessionFolder folder, const SessionRecord& record, std::shared_ptr<JobLauncher> launcher)
     : folder_(std::move(folder)), launcher_name_(record.launch.launcher), launcher_(std::move(launcher)) {
-  const auto handle = folder_.job();
+  if (const auto handle = folder_.job()) job_ = handle->job;
   // The earlier harness may have been killed between the submission and the note about it.
-  job_ = handle ? std::optional(handle->job) : launcher_->find(folder_.path().filename().string());
-  if (!job_) view_ = {.state = JobState::ended, .what = "it was never submitted"};
+  is_searched_ = !job_;
 }
 
 std::int64_t Session::add(const SessionTask& task) {
@@ -103,13 +102,30 @@ void Session::submit(const std::string& worker) {
 
 const JobView& Session::look() {
   const auto now = Clock::now();
-  if (!job_ || ended() || (looked_ != Clock::time_point{} && now - looked_ < kBetweenLooks)) return view_;
+  if (ended() || (looked_ != Clock::time_point{} && now - looked_ < kBetweenLooks)) return view_;
   looked_ = now;
+  if (is_searched_) search();
+  if (!job_) return view_;
   auto seen = launcher_->look(*job_);
   if (seen.nodes.empty()) seen.nodes = view_.nodes;
   if (seen.is_out_of_sight && worker_lives()) seen.state = JobState::unknown;
   view_ = std::move(seen);
   return view_;
+}
+
+void Session::search() {
+  try {
+    job_ = launcher_->find(folder_.path().filename().string());
+    is_searched_ = false;
+    if (!job_) view_ = {.state = JobState::ended, .what = "never submitted", .unfinished = AttemptState::cancelled};
+  } catch (const LaunchError& e) {
+    view_ = {.state = JobState::unknown, .what = e.what()};
+  }
+}
+
+const JobView& Session::look_now() {
+  looked_ = {};
+  return look();
 }
 
 bool Session::worker_lives() {
@@ -146,20 +162,16 @@ std::string Session::log_text() const {
   return lines.empty() ? "" : fmt::format("{} ({})", lines.front(), folder_.log().string());
 }
 
-void Session::stay_alive() {
-  const auto now = Clock::now();
-  if (now - lived_ < kBetweenSigns) return;
-  lived_ = now;
-  folder_.give(SessionFolder::Sign::alive, ++alive_);
-}
-
 void Session::ask_to_end() {
   folder_.set(SessionFolder::Mark::cancel);
   if (job_ && view_.state == JobState::queued) launcher_->cancel(*job_);
 }
 
 void Session::cancel_job() {
-  if (job_ && !ended()) launcher_->cancel(*job_);
+  const auto now = Clock::now();
+  if (!job_ || ended() || (cancelled_ != Clock::time_point{} && now - cancelled_ < kBetweenCancels)) return;
+  cancelled_ = now;
+  launcher_->cancel(*job_);
   looked_ = {};
 }
 

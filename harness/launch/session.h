@@ -45,6 +45,8 @@ class Session {
 
   // Asks the launcher, at most every few seconds. An ended job stays ended.
   const JobView& look();
+  // Asks it at once.
+  const JobView& look_now();
   bool ended() const { return view_.state == JobState::ended; }
   // The job's state and nodes, if they have changed since the last call and the job has not ended; else empty.
   std::string news();
@@ -56,20 +58,15 @@ class Session {
   // The last line that the job printed, and the place of the others; empty if it printed nothing.
   std::string log_text() const;
 
-  // Tells a job that waits for tasks that somebody will give it one.
-  void stay_alive();
   // Asks the worker to end its attempt and to begin no other; a job that has not started is cancelled.
   void ask_to_end();
-  // Ends the job without asking the worker.
+  // Ends the job without asking the worker. Further calls within kBetweenCancels do nothing.
   void cancel_job();
   // The results are taken over. A job that is still queued does nothing when it starts.
   void close();
 
-  // Tasks that began.
-  std::int64_t begun() const { return begun_; }
-  void count_begun() { ++begun_; }
-
  private:
+  void search();
   // Whether the worker of a job out of sight has given a sign lately.
   bool worker_lives();
 
@@ -77,15 +74,14 @@ class Session {
   std::string launcher_name_;
   std::shared_ptr<JobLauncher> launcher_;
   std::optional<std::string> job_;
+  bool is_searched_ = false;  // the job of this name, whose handle was lost
   JobView view_;
   std::string told_;
+  std::chrono::steady_clock::time_point cancelled_{};
   std::string worker_sign_;
   std::chrono::steady_clock::time_point worker_signed_{};
   std::chrono::steady_clock::time_point looked_{};
-  std::chrono::steady_clock::time_point lived_{};
   std::int64_t tasks_ = 0;
-  std::int64_t begun_ = 0;
-  std::int64_t alive_ = 0;
 };
 
 }  // namespace perfbench::harness

@@ -94,6 +94,12 @@ std::optional<TaskBegun> SessionFolder::begun(std::int64_t task) const {
 std::optional<TaskDone> SessionFolder::done(std::int64_t task) const {
   return read_record<TaskDone>(numbered(path_, "done", task));
 }
+void SessionFolder::set_lost(std::int64_t task) const {
+  write_atomically(path_ / fmt::format("lost.{}", task), "");
+}
+bool SessionFolder::is_lost(std::int64_t task) const {
+  return is_there(path_ / fmt::format("lost.{}", task));
+}
 bool SessionFolder::has(Mark mark) const {
   return is_there(path_ / name_of(mark));
 }

@@ -8,6 +8,7 @@
 //         task.<N>.json     SessionTask N = 0, 1 ..., by the harness
 //         begun.<N>.json    TaskBegun, by the worker, before the attempt starts
 //         done.<N>.json     TaskDone, by the worker, when the attempt has its attempt.json
+//         lost.<N>          by the harness, before it completes the attempt of an ended job itself
 //         complete          by the harness: no more tasks follow
 //         cancel            by the harness: end the running attempt, and begin no other
 //         closed            by the harness: the job has ended and its results are taken over
@@ -47,6 +48,10 @@ struct LaunchRequest {
     f(Field{"image", "image of the container"}, self.image);
   }
 };
+
+inline bool launches_containers(const LaunchRequest& request) {
+  return request.launcher == "podman" || request.launcher == "docker";
+}
 
 struct SessionRecord {
   std::int64_t version = 1;
@@ -109,10 +114,12 @@ struct SessionTask {
 
 struct TaskBegun {
   std::string directory;  // absolute path of the run directory
+  std::string started_utc;
 
   template <class Self, class F>
   static void fields(Self& self, F&& f) {
     f(spec::Field{"directory", "the run directory"}, self.directory);
+    f(spec::Field{"started_utc", "when it began"}, self.started_utc);
   }
 };
 
@@ -150,6 +157,7 @@ class SessionFolder {
   void write(std::int64_t task, const TaskBegun& record) const;
   void write(std::int64_t task, const TaskDone& record) const;
   void set(Mark mark) const;
+  void set_lost(std::int64_t task) const;
 
   // nullopt if the file does not exist yet. Throw InputError if it is damaged.
   std::optional<SessionRecord> session() const;
@@ -158,6 +166,7 @@ class SessionFolder {
   std::optional<TaskBegun> begun(std::int64_t task) const;
   std::optional<TaskDone> done(std::int64_t task) const;
   bool has(Mark mark) const;
+  bool is_lost(std::int64_t task) const;
   // Makes visible what another machine wrote: opening a folder asks the server of a network file system for its
   // entries.
   void refresh() const;

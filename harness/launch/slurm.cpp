@@ -18,6 +18,13 @@ constexpr std::chrono::seconds kLongestCall{60};
 // The job's script. It runs its arguments, so that no path becomes a part of a shell text.
 constexpr const char* kScript = "#!/bin/sh\nexec \"$@\"\n";
 
+// sbatch replaces %j and the like in the name of a log.
+std::string without_patterns(const std::string& path) {
+  std::string out;
+  for (const char c : path) out += c == '%' ? "%%" : std::string(1, c);
+  return out;
+}
+
 ProcessEnd call(std::vector<std::string> command) {
   return run_process({.command = std::move(command)}, {.time_limit = kLongestCall});
 }
@@ -79,20 +86,17 @@ class Slurm : public JobLauncher {
   }
 
   std::string job_word() const override { return "Slurm job"; }
+  bool jobs_outlive_harness() const override { return true; }
 
   std::string submit(const JobRequest& job) override {
     const auto script = job.log.parent_path() / "job.sh";
     write_atomically(script, kScript);
-    std::vector<std::string> command{"sbatch",
-                                     "--parsable",
-                                     "--no-requeue",
-                                     "--open-mode=append",
-                                     "--job-name=" + job.name,
-                                     "--comment=" + job.log.parent_path().string(),
-                                     "--output=" + job.log.string()};
+    std::vector<std::string> command{"sbatch", "--no-requeue"};
     if (!request_.place.empty()) command.push_back("--partition=" + request_.place);
     command.insert(command.end(), request_.options.begin(), request_.options.end());
-    command.push_back(script.string());
+    // These must not be changed: a job is found by its name, and its log by its place.
+    command.insert(command.end(), {"--parsable", "--open-mode=append", "--job-name=" + job.name,
+                                   "--output=" + without_patterns(job.log.string()), script.string()});
     command.insert(command.end(), job.command.begin(), job.command.end());
     const auto end = call(command);
     if (end.succeeded()) return id_of(end.output);
@@ -103,7 +107,7 @@ class Slurm : public JobLauncher {
 
   std::optional<std::string> find(const std::string& name) override {
     const auto end = call({"squeue", "--noheader", "--states=all", "--name=" + name, "--format=%i"});
-    if (!end.succeeded()) return std::nullopt;
+    if (!end.succeeded()) throw LaunchError("[launch] squeue does not answer: " + message_of(end));
     auto id = trimmed(first_line(end.output));
     return id.empty() ? std::nullopt : std::optional(std::move(id));
   }
@@ -163,6 +167,7 @@ JobView parse_slurm_job(std::string_view line) {
   } else if (name == "PENDING" || name == "REQUEUED" || name == "REQUEUE_HOLD" || name == "CONFIGURING") {
     out.state = JobState::queued;
   } else if (!name.empty()) {
+    out.is_ending = name == "COMPLETING";
     out.state = JobState::running;  // also COMPLETING, SUSPENDED, STOPPED ...
   }
   return out;

@@ -50,6 +50,7 @@ SideRun stored(const SideExecution& execution, Side side, const Executed& execut
     auto run = store_side_run(*execution.db, executed.attempt.directory, executed.attempt.record);
     run.load = load;
     run.instructions = executed.instructions;
+    if (executed.attempt.disturbed_by_job) run.state = AttemptState::quarantined;
     if (executed.attempt.cancel_seen) run.state = AttemptState::cancelled;
     return run;
   } catch (const InputError& e) {

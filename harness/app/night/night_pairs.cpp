@@ -28,6 +28,8 @@ NightPairs run_pairs(Night& night, const AbSide& a, const AbSide& b, const std::
     out.cancelled = true;
   } catch (const InputError& e) {
     out.why_not = e.what();
+  } catch (const RemoteEnd& e) {
+    out.why_not = e.what();
   } catch (const LaunchError& e) {
     out.why_not = e.what();
   } catch (const BuildError& e) {

@@ -117,6 +117,8 @@ ResumedSweep resumed_sweep(Connection& db, const SweepRequest& request, const st
   if (!out.obstacle.empty()) return out;
   const auto begun = sweep_settings(db, *sweep_id);
   if (out.repeats == 0) out.repeats = begun.repeats;
+  // The engine of an image is known inside only.
+  if (request.execution.launch.is_container()) return out;
   const auto now = begun.engines.empty() ? std::set<std::string>() : digests_now(execution, cells);
   if (begun.engines.empty()) {
     out.note = "note: the sweep " + *sweep_id + " does not record which engine began it; this one continues it";

@@ -17,6 +17,7 @@
 
 #include "harness/cli/commands/commands.h"
 #include "harness/cli/shell/command_line_error.h"
+#include "harness/execute/attempt_execution.h"
 #include "harness/system/input_error.h"
 #include "harness/system/parallel_ranges.h"
 #include "reports/render/format/print.h"
@@ -131,6 +132,9 @@ int main(int argc, char** argv) {
     complain("", e.what());
     return code(ExitCode::usage);
   } catch (const perfbench::harness::Cancelled& e) {
+    complain("", e.what());
+    return code(ExitCode::failure);
+  } catch (const perfbench::harness::RemoteEnd& e) {
     complain("", e.what());
     return code(ExitCode::failure);
   } catch (const std::exception& e) {

@@ -162,6 +162,16 @@ TEST_F(LaunchCommand, AJobAtItsTimeLimitLosesItsAttemptAndAnotherTakesTheRest) {
               AllOf(HasSubstr("Slurm job 1 (TIMEOUT) ended on n7 after 0 steps"), HasSubstr("submitted Slurm job 2")));
 }
 
+TEST_F(LaunchCommand, APreemptedJobIsNotTakenForTheWishOfTheUser) {
+  have_slurm();
+  hold("2");
+  std::ofstream(jobs_ / "end") << "begun.1.json PREEMPTED";
+  const auto end = sweep();
+  EXPECT_EQ(end.exit_code, 4);
+  EXPECT_THAT(states(), ElementsAre(Pair("n=1", "ok"), Pair("n=2", "cancelled"), Pair("n=3", "ok")));
+  EXPECT_THAT(end.output, Not(HasSubstr("cancelled; `--resume`")));
+}
+
 // Slurm first sends SIGTERM to a job at its time limit. The worker cannot know why.
 TEST_F(LaunchCommand, TheLauncherSaysWhyAJobWasTerminated) {
   have_slurm();
@@ -266,6 +276,8 @@ TEST_F(LaunchCommand, ALauncherThatCannotWorkIsRefusedWithTheReason) {
   EXPECT_THAT(refused({"--launcher", "ssh"}), HasSubstr("ssh needs a host"));
   EXPECT_THAT(refused({"--launcher", "local:x"}), HasSubstr("local takes nothing after a colon"));
   EXPECT_THAT(refused({"--launcher", "slurm"}), HasSubstr("sbatch is not in PATH"));
+  EXPECT_THAT(refused({"--launcher", "ssh:a", "--image", "x"}),
+              HasSubstr("--image: it is for --launcher podman or docker"));
   EXPECT_THAT(refused({"--launcher", "podman"}), HasSubstr("name an image that has perfbench with --image"));
   have("ssh", kSsh);
   EXPECT_THAT(refused({"--launcher", "ssh:-oProxyCommand=x"}), HasSubstr("is not the name of a host"));
@@ -274,7 +286,7 @@ TEST_F(LaunchCommand, ALauncherThatCannotWorkIsRefusedWithTheReason) {
 
 TEST_F(LaunchCommand, ASecondSweepOnAMachineWaitsForTheFirst) {
   MachineLock first(dir_ / "lock");
-  ASSERT_EQ(first.hold("the first", -1, [](const std::string&) {}), LockOutcome::held);
+  ASSERT_EQ(first.hold("perfbench first", {}), LockOutcome::held);
   auto with_lock = variables();
   with_lock["PERFBENCH_LOCK"] = (dir_ / "lock").string();
   EXPECT_EQ(run_perfbench({"sweep", "m.yaml", "--no-lock"}, dir_, with_lock).exit_code, 0);
@@ -285,7 +297,7 @@ TEST_F(LaunchCommand, ASecondSweepOnAMachineWaitsForTheFirst) {
                   .working_dir = dir_,
                   .environment = with_lock,
                   .output_file = said});
-  wait_until([&] { return text_of(said).find("waiting until the first of ") != std::string::npos; });
+  wait_until([&] { return text_of(said).find("waiting for perfbench first of ") != std::string::npos; });
   EXPECT_TRUE(records().empty());
   { const MachineLock ended(std::move(first)); }
   EXPECT_EQ(second.wait({}).exit_code, 0) << text_of(said);

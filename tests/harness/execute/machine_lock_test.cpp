@@ -19,7 +19,7 @@ using testing::HasSubstr;
 class MachineLockTest : public testing::Test {
  protected:
   LockOutcome hold(MachineLock& lock, const std::string& purpose, int cancel_fd = -1) {
-    return lock.hold(purpose, cancel_fd, [this](const std::string& text) { said_.push_back(text); });
+    return lock.hold(purpose, {cancel_fd, [this](const std::string& text) { said_.push_back(text); }});
   }
 
   const ScratchFolder scratch_;
@@ -33,18 +33,18 @@ TEST_F(MachineLockTest, ASecondMeasurementWaitsAndSaysForWhom) {
   EXPECT_TRUE(said_.empty());
   MachineLock second(file_);
   std::thread waiting;
-  const auto outcome = second.hold("perfbench (llama)", -1, [&](const std::string& text) {
-    said_.push_back(text);
-    waiting = std::thread([&] { first.reset(); });
-  });
+  const auto outcome = second.hold("perfbench (llama)", {.say = [&](const std::string& text) {
+                                     said_.push_back(text);
+                                     waiting = std::thread([&] { first.reset(); });
+                                   }});
   waiting.join();
   EXPECT_EQ(outcome, LockOutcome::held);
-  EXPECT_THAT(said_, ElementsAre(HasSubstr("waiting until perfbench (quickstart) of ")));
+  EXPECT_THAT(said_, ElementsAre(HasSubstr("waiting for perfbench (quickstart) of ")));
 }
 
 TEST_F(MachineLockTest, AWaitCanBeCancelled) {
   MachineLock first(file_);
-  EXPECT_EQ(hold(first, "a"), LockOutcome::held);
+  EXPECT_EQ(hold(first, "perfbench a"), LockOutcome::held);
   MachineLock second(file_);
   Event cancel;
   cancel.add();
@@ -55,7 +55,7 @@ TEST_F(MachineLockTest, AKilledProcessFreesIt) {
   const auto child = fork();
   if (child == 0) {
     MachineLock lock(file_);
-    if (lock.hold("child", -1, [](const std::string&) {}) == LockOutcome::held) raise(SIGKILL);
+    if (lock.hold("perfbench (child)", {}) == LockOutcome::held) raise(SIGKILL);
     _exit(1);
   }
   int status = 0;
@@ -86,6 +86,18 @@ TEST_F(MachineLockTest, AFileThatIsNoRegularFileKeepsNobodyFromMeasuring) {
   EXPECT_EQ(hold(folder, "a"), LockOutcome::unavailable);
   MachineLock missing(scratch_ / "missing" / "lock");
   EXPECT_EQ(hold(missing, "a"), LockOutcome::unavailable);
+}
+
+// PERFBENCH_LOCK may name anything, and in a common folder another user may have linked a file to this name.
+TEST_F(MachineLockTest, AFileOfSomethingElseIsNotEmptied) {
+  std::ofstream(scratch_ / "results.csv") << "a,b";
+  MachineLock results(scratch_ / "results.csv");
+  EXPECT_EQ(hold(results, "perfbench"), LockOutcome::unavailable);
+  std::ofstream(scratch_ / "linked");
+  fs::create_hard_link(scratch_ / "linked", file_);
+  MachineLock linked(file_);
+  EXPECT_EQ(hold(linked, "perfbench"), LockOutcome::unavailable);
+  EXPECT_EQ(read_text(scratch_ / "results.csv"), "a,b");
 }
 
 TEST_F(MachineLockTest, TheEnvironmentNamesItsFile) {

@@ -21,6 +21,8 @@ TEST(SlurmJob, IsQueuedRunningOrEnded) {
   for (const auto* state : {"RUNNING", "COMPLETING", "SUSPENDED", "STOPPED"}) {
     EXPECT_EQ(job_in(state).state, JobState::running) << state;
   }
+  EXPECT_TRUE(job_in("COMPLETING").is_ending);
+  EXPECT_FALSE(job_in("RUNNING").is_ending);
   EXPECT_EQ(job_in("COMPLETED").state, JobState::ended);
   EXPECT_EQ(parse_slurm_job("").state, JobState::unknown);
 }

@@ -12,6 +12,7 @@
 #include "harness/evidence/run_directory.h"
 #include "harness/execute/interruption.h"
 #include "harness/execute/machine_load.h"
+#include "harness/launch/launchers.h"
 #include "harness/launch/session.h"
 #include "harness/launch/session_folder.h"
 #include "harness/pairs/instruction_counter.h"
@@ -75,6 +76,7 @@ class Worker {
     auto signed_at = Clock::now();
     while (true) {
       if (must_end()) return WorkerEnd::cancelled;
+      if (folder_.has(Mark::closed)) return WorkerEnd::complete;
       // Marks are read before the task: the harness writes tasks first.
       folder_.refresh();
       const bool is_last = folder_.has(Mark::complete);
@@ -109,7 +111,19 @@ class Worker {
   bool must_end() {
     give_sign();
     if (interruption_.take()) interrupted_ = true;
-    return interrupted_ || folder_.has(Mark::cancel) || folder_.has(Mark::closed);
+    return interrupted_ || folder_.has(Mark::cancel);
+  }
+
+  // A scheduler that ends a job first ends the ranks in it and refuses new ones, which looks like a crash.
+  bool job_is_ending() const {
+    try {
+      const auto launcher = make_launcher(session_.launch);
+      if (!launcher->jobs_outlive_harness()) return false;
+      const auto view = launcher->look(job_place(session_).job);
+      return view.is_ending || (view.state == JobState::ended && !view.is_out_of_sight);
+    } catch (const std::exception&) {
+      return false;  // the launcher's programs are not on this node
+    }
   }
 
   // If somebody else terminated the job, its launcher knows why, and the harness completes the attempt with that. A
@@ -152,7 +166,10 @@ class Worker {
     };
     settings.on_wait = [this] { pass_on_cancel(); };
     bool is_recorded = true;
-    settings.may_record = [&](bool cancel_seen) { return is_recorded = may_record(number, cancel_seen); };
+    settings.may_record = [&](AttemptState state, bool cancel_seen) {
+      if (state == AttemptState::crashed && job_is_ending()) interrupted_ = true;
+      return is_recorded = may_record(number, cancel_seen);
+    };
     if (wait_for_machine(parts.cell, settings) == LockOutcome::cancelled) {
       interrupted_ = true;
       return;

@@ -223,7 +223,7 @@ FinishedAttempt execute_in(const AttemptDirectory& directory, const Cell& cell, 
   record.exit_code = outcome.exit_code;
   record.signal = outcome.signal;
   FinishedAttempt finished{directory.path, std::move(record)};
-  if (!settings.may_record || settings.may_record(cancel_seen))
+  if (!settings.may_record || settings.may_record(finished.record.state, cancel_seen))
     finished = complete(directory, std::move(finished.record));
   finished.cancel_seen = cancel_seen;
   return finished;

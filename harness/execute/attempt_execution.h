@@ -45,9 +45,9 @@ struct ExecutionSettings {
   std::optional<JobPlace> job = {};  // AttemptRecord::job
   // Called with the run directory, before anything starts.
   std::function<void(const std::filesystem::path&)> on_directory = {};
-  // Called with whether an interruption was seen, before attempt.json is written. Returns whether to write it: another
-  // process may have completed the attempt, or may know better why it ended. Empty: it is written.
-  std::function<bool(bool cancel_seen)> may_record = {};
+  // Called with the state, and with whether an interruption was seen, before attempt.json is written. Returns whether
+  // to write it: another process may have completed the attempt, or may know better why it ended. Empty: it is written.
+  std::function<bool(AttemptState, bool)> may_record = {};
   MachineUse machine_use = MachineUse::shared;
   std::function<void()> on_wait = {};  // called several times a second while it waits for the machine
   RemoteExecution* remote = nullptr;   // executes every attempt; null: they are executed here

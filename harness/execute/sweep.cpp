@@ -241,7 +241,8 @@ class Sweep {
   }
 
   bool cancelled() {
-    if (interruption_.take()) summary_.cancelled = true;
+    // A remote execution takes the signal itself, because it may ask what becomes of its jobs.
+    if (options_.execution.remote == nullptr && interruption_.take()) summary_.cancelled = true;
     return summary_.cancelled;
   }
 

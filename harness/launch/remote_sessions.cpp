@@ -33,10 +33,14 @@ constexpr std::chrono::seconds kLateFiles{2};
 // How long a worker may take to end its attempt before its job is cancelled.
 constexpr std::chrono::seconds kPatience{30};
 
-// Whether the user interrupted.
-bool sleep_a_little(int cancel_fd) {
+bool is_interrupted(int cancel_fd, std::chrono::milliseconds patience = {}) {
   pollfd watched{.fd = cancel_fd, .events = POLLIN, .revents = 0};
-  return poll(&watched, 1, static_cast<int>(kBetweenReadings.count())) > 0;
+  return poll(&watched, 1, static_cast<int>(patience.count())) > 0;
+}
+
+// Less if the user interrupts it.
+void sleep_a_little(int cancel_fd) {
+  is_interrupted(cancel_fd, kBetweenReadings);
 }
 
 void take_signal(int cancel_fd) {
@@ -165,6 +169,9 @@ void RemoteSessions::submit(Session& session) {
   try {
     session.submit(options_.worker.string());
   } catch (const LaunchError& e) {
+    // Jobs that were submitted before go on, and --resume takes over their results.
+    if (session.folder().has(SessionFolder::Mark::complete)) detached_ = true;
+    if (current_.get() == &session) set_current(nullptr);
     throw RemoteEnd(e.what());
   }
   say("submitted " + session.job_text());
@@ -219,16 +226,16 @@ FinishedAttempt RemoteSessions::wait_for(Order& order, const ExecutionSettings& 
   std::optional<Clock::time_point> ended;
   while (true) {
     auto& session = *order.session;
+    if (is_interrupted(settings.cancel_fd) && interrupted(settings.cancel_fd)) return cancelled(order, settings);
     session.folder().refresh();
-    if (auto finished = taken(order, settings)) return *finished;
+    if (auto finished = taken(order)) return *finished;
     const auto begun = steps ? std::nullopt : session.folder().begun(order.task);
     if (begun) {
       fruitless_ = 0;
       steps.emplace(begun->directory, order.cell->run.program != nullptr);
     }
     if (steps) on_steps(steps->count());
-    // A scheduler forgets jobs, so that the end of each has to be seen in time.
-    for (const auto& each : sessions_) each->look();
+    all_ended();
     if (const auto news = session.news(); !news.empty()) say(news);
     if (session.ended() && !ended) ended = Clock::now();
     if (ended && Clock::now() - *ended > kLateFiles) {
@@ -236,25 +243,16 @@ FinishedAttempt RemoteSessions::wait_for(Order& order, const ExecutionSettings& 
       go_on_elsewhere(order, settings);
       ended.reset();
     }
-    if (sleep_a_little(settings.cancel_fd) && interrupted(settings.cancel_fd)) return cancelled(order, settings);
+    sleep_a_little(settings.cancel_fd);
   }
 }
 
-// The finished attempt, if its worker has said so. A scheduler that ends a job first ends the ranks in it and refuses
-// new ones, which the worker takes for a crash: after one, the launcher is asked.
-std::optional<FinishedAttempt> RemoteSessions::taken(const Order& order, const ExecutionSettings& settings) const {
-  auto& session = *order.session;
-  const auto done = session.folder().done(order.task);
+// The finished attempt, if its worker has said so.
+std::optional<FinishedAttempt> RemoteSessions::taken(const Order& order) const {
+  const auto done = order.session->folder().done(order.task);
   if (!done) return std::nullopt;
   auto out = finished_in(done->directory);
   if (!out) return std::nullopt;  // counted as unfinished when the job has ended
-  if (out->record.state == AttemptState::crashed) {
-    const auto& view = session.ended() ? session.look() : session.look_now();
-    if (view.is_ending) return std::nullopt;
-    if (session.ended() && view.unfinished != AttemptState::crashed) {
-      return complete_lost_by(session, order.task, *order.cell, settings);
-    }
-  }
   out->disturbed_by_job = order.moved;
   out->surroundings = {.load = {.steal_fraction = done->steal_fraction,
                                 .foreign_fraction = done->foreign_fraction,
@@ -275,6 +273,7 @@ void RemoteSessions::go_on_elsewhere(Order& order, const ExecutionSettings& sett
   const auto before = order.session;
   if (!before->folder().begun(0)) ++fruitless_;
   if (!before->look().may_go_on || fruitless_ >= kMostFruitless) {
+    if (!jobs_outlive_harness()) wait_for_all(settings.cancel_fd);
     detached_ = true;  // other jobs go on, and --resume takes over what all of them did
     const auto log = before->log_text();
     throw RemoteEnd(fmt::format("[launch] {}, before it began {}{}", before->end_text(), shown_label(order.cell->label),
@@ -320,7 +319,7 @@ FinishedAttempt RemoteSessions::cancelled(Order& order, const ExecutionSettings&
   end_all(settings.grace + kPatience);
   auto& session = *order.session;
   session.folder().refresh();
-  auto out = taken(order, settings);
+  auto out = taken(order);
   if (!out && session.folder().begun(order.task)) {
     out = finished_in(session.folder().begun(order.task)->directory);
     if (!out) out = complete_lost_by(session, order.task, *order.cell, settings, AttemptState::cancelled);
@@ -332,13 +331,27 @@ FinishedAttempt RemoteSessions::cancelled(Order& order, const ExecutionSettings&
   return *out;
 }
 
+bool RemoteSessions::jobs_outlive_harness() const {
+  return std::all_of(launchers_.begin(), launchers_.end(),
+                     [](const auto& launcher) { return launcher->jobs_outlive_harness(); });
+}
+
+// A scheduler forgets jobs, so that the end of each has to be seen in time.
+bool RemoteSessions::all_ended() const {
+  for (const auto& session : sessions_) session->look();
+  return std::all_of(sessions_.begin(), sessions_.end(), [](const auto& session) { return session->ended(); });
+}
+
+bool RemoteSessions::wait_for_all(int cancel_fd) {
+  while (!all_ended()) {
+    if (is_interrupted(cancel_fd, kBetweenReadings) && interrupted(cancel_fd)) return true;
+  }
+  return false;
+}
+
 // Waits until all jobs have ended. After `patience` they are cancelled, and after as long again nobody waits for them.
 void RemoteSessions::end_all(std::chrono::nanoseconds patience) {
   const auto asked = Clock::now();
-  const auto all_ended = [this] {
-    return std::all_of(sessions_.begin(), sessions_.end(),
-                       [](const auto& session) { return session->look().state == JobState::ended; });
-  };
   while (!all_ended() && Clock::now() - asked < 2 * patience) {
     if (Clock::now() - asked > patience) {
       for (const auto& session : sessions_) session->cancel_job();
@@ -356,12 +369,7 @@ void RemoteSessions::attach(const std::vector<SessionFolder>& sessions, int canc
     session.look();
     say((session.ended() ? "taking over the results of " : "attached to ") + session.job_text());
   }
-  bool cancel = false;
-  const auto all_ended = [this] {
-    return std::all_of(sessions_.begin(), sessions_.end(),
-                       [](const auto& session) { return session->look().state == JobState::ended; });
-  };
-  while (!cancel && !all_ended()) cancel = sleep_a_little(cancel_fd) && interrupted(cancel_fd);
+  const bool cancel = wait_for_all(cancel_fd);
   if (cancel) {
     for (const auto& session : sessions_) session->ask_to_end();
     end_all(kPatience);

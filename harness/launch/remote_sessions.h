@@ -60,10 +60,15 @@ class RemoteSessions : public RemoteExecution {
   std::int64_t add(Session& session, const Cell& cell, const ExecutionSettings& settings) const;
   Order order_for(const Cell& cell, const ExecutionSettings& settings);
   FinishedAttempt wait_for(Order& order, const ExecutionSettings& settings, const StepsListener& on_steps);
-  std::optional<FinishedAttempt> taken(const Order& order, const ExecutionSettings& settings) const;
+  std::optional<FinishedAttempt> taken(const Order& order) const;
   FinishedAttempt unfinished(const Order& order, const ExecutionSettings& settings);
   void go_on_elsewhere(Order& order, const ExecutionSettings& settings);
   FinishedAttempt cancelled(Order& order, const ExecutionSettings& settings);
+  bool jobs_outlive_harness() const;
+  // Asks for the state of each.
+  bool all_ended() const;
+  // Returns true if the user wants the jobs to be cancelled. Throws RemoteEnd if the user detaches.
+  bool wait_for_all(int cancel_fd);
   void end_all(std::chrono::nanoseconds patience);
   void give_signs();
   void set_current(std::shared_ptr<Session> session);

@@ -164,7 +164,7 @@ std::string Session::log_text() const {
 
 void Session::ask_to_end() {
   folder_.set(SessionFolder::Mark::cancel);
-  if (job_ && view_.state == JobState::queued) launcher_->cancel(*job_);
+  if (job_ && look_now().state == JobState::queued) launcher_->cancel(*job_);
 }
 
 void Session::cancel_job() {

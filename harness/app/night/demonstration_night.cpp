@@ -171,6 +171,7 @@ void measure_with_planted_fault(Night& night, const PlannedWork& work, const std
 
 NightOptions demonstration_options(NightOptions options) {
   options.ab.spoil = {.most_probe_spread = 1e9, .most_probe_shift = 1e9, .most_steal = 1e9, .most_foreign = 1e9};
+  options.ab.execution.machine_use = MachineUse::shared;  // its time is simulated
   return options;
 }
 

@@ -17,13 +17,13 @@ class Interruption;
 
 // Where attempts are executed.
 struct LaunchOptions {
-  std::string launcher = "local";         // parse_launcher() of harness/launch/job_launcher.h
+  std::string launcher = "local";         // parse_launcher() of harness/launch/launchers.h
   std::string image = {};                 // of a launcher that starts containers
   std::int64_t jobs = 1;                  // sessions of a sweep that exist at once
   std::vector<std::string> options = {};  // more words for the command that submits a job
 
   bool is_local() const { return launcher == "local"; }
-  bool is_container() const { return launcher == "podman" || launcher == "docker"; }
+  bool is_container() const { return launches_containers(launcher); }
 };
 
 struct ExecutionOptions {
@@ -45,8 +45,8 @@ ExecutionSettings execution_settings(const ExecutionOptions& options, SweepKind 
 // How many jobs a use case needs. With one_job, its parts run beside each other on the same nodes.
 enum class JobUse { several_jobs, one_job };
 
-// Null if attempts are executed here. An interruption asks the user on a terminal what becomes of the jobs, and cancels
-// them elsewhere. Throws InputError if the launcher cannot be used here.
+// Returns null if attempts are executed here. On a terminal, an interruption asks whether to cancel the jobs. Elsewhere
+// it cancels them. Throws InputError if the launcher cannot be used here.
 std::unique_ptr<RemoteSessions> remote_sessions(const LaunchOptions& options, Interruption& interruption,
                                                 JobUse use = JobUse::several_jobs);
 

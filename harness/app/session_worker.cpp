@@ -31,12 +31,9 @@ using Mark = SessionFolder::Mark;
 constexpr std::chrono::milliseconds kBetweenReadings{100};
 constexpr std::chrono::seconds kLongestWait{120};
 
-// The first variable that is set; empty if none is.
-std::string first_set(std::initializer_list<const char*> names) {
-  for (const auto* name : names) {
-    if (const char* value = std::getenv(name)) return value;
-  }
-  return "";
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
 }
 
 JobPlace job_place(const SessionRecord& session) {
@@ -44,8 +41,8 @@ JobPlace job_place(const SessionRecord& session) {
   if (gethostname(host.data(), host.size() - 1) != 0) host.clear();
   host.resize(host.find('\0') == std::string::npos ? host.size() : host.find('\0'));
   const bool by_slurm = session.launch.launcher == "slurm";
-  const auto job = by_slurm ? first_set({"SLURM_JOB_ID"}) : "";
-  const auto nodes = by_slurm ? first_set({"SLURM_JOB_NODELIST"}) : "";
+  const auto job = by_slurm ? variable("SLURM_JOB_ID") : "";
+  const auto nodes = by_slurm ? variable("SLURM_JOB_NODELIST") : "";
   return {.launcher = session.launch.launcher,
           .job = job.empty() ? session.session_id : job,
           .nodes = nodes.empty() ? host : nodes};

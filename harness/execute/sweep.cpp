@@ -241,7 +241,7 @@ class Sweep {
   }
 
   bool cancelled() {
-    // A remote execution takes the signal itself, because it may ask what becomes of its jobs.
+    // A remote execution takes the signal itself, so that it can ask whether to cancel its jobs.
     if (options_.execution.remote == nullptr && interruption_.take()) summary_.cancelled = true;
     return summary_.cancelled;
   }

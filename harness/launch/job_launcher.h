@@ -29,7 +29,7 @@ struct JobView {
   JobState state = JobState::unknown;
   std::string what;   // in the launcher's words: "TIMEOUT", "PENDING (Resources)"
   std::string nodes;  // empty: none yet
-  // Of an ended job: the state of the attempt that it did not finish.
+  // The state of the attempt that an ended job did not finish.
   AttemptState unfinished = AttemptState::crashed;
   // Whether another job can be expected to get further: this one was ended by a limit or by its node.
   bool may_go_on = false;
@@ -51,8 +51,7 @@ class JobLauncher {
   virtual bool jobs_outlive_harness() const = 0;
   // Throws LaunchError with the launcher's message.
   virtual std::string submit(const JobRequest& request) = 0;
-  // A job of this name whose handle was lost; nullopt if there is none. Throws LaunchError if the launcher does not
-  // answer.
+  // Finds a job by its name. Returns nullopt if there is none. Throws LaunchError if the launcher does not answer.
   virtual std::optional<std::string> find(const std::string& name) = 0;
   virtual JobView look(const std::string& job) = 0;
   // Does nothing if the job has ended.

@@ -20,7 +20,7 @@ const std::vector<std::string> kLaunchers{"local", "slurm", "ssh", "podman", "do
 std::unique_ptr<JobLauncher> make_launcher(const LaunchRequest& request) {
   if (request.launcher == "slurm") return slurm_launcher(request);
   if (request.launcher == "ssh") return ssh_launcher(request);
-  if (launches_containers(request)) return container_launcher(request);
+  if (launches_containers(request.launcher)) return container_launcher(request);
   throw InputError("[launch] unknown launcher '" + request.launcher + "'");
 }
 

@@ -180,7 +180,7 @@ void RemoteSessions::submit(Session& session) {
 // An image has an engine of its own.
 std::int64_t RemoteSessions::add(Session& session, const Cell& cell, const ExecutionSettings& settings) const {
   auto task = task_of(cell, settings);
-  if (launches_containers(options_.places.front())) task.engine.clear();
+  if (launches_containers(options_.places.front().launcher)) task.engine.clear();
   return session.add(task);
 }
 

@@ -123,11 +123,6 @@ void Session::search() {
   }
 }
 
-const JobView& Session::look_now() {
-  looked_ = {};
-  return look();
-}
-
 bool Session::worker_lives() {
   const auto now = Clock::now();
   auto sign = folder_.last(SessionFolder::Sign::working);
@@ -164,7 +159,8 @@ std::string Session::log_text() const {
 
 void Session::ask_to_end() {
   folder_.set(SessionFolder::Mark::cancel);
-  if (job_ && look_now().state == JobState::queued) launcher_->cancel(*job_);
+  looked_ = {};
+  if (job_ && look().state == JobState::queued) launcher_->cancel(*job_);
 }
 
 void Session::cancel_job() {

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -45,8 +44,6 @@ class Session {
 
   // Asks the launcher, at most every few seconds. An ended job stays ended.
   const JobView& look();
-  // Asks it at once.
-  const JobView& look_now();
   bool ended() const { return view_.state == JobState::ended; }
   // The job's state and nodes, if they have changed since the last call and the job has not ended; else empty.
   std::string news();

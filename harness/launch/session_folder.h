@@ -21,7 +21,6 @@
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "harness/evidence/attempt.h"
@@ -49,8 +48,8 @@ struct LaunchRequest {
   }
 };
 
-inline bool launches_containers(const LaunchRequest& request) {
-  return request.launcher == "podman" || request.launcher == "docker";
+inline bool launches_containers(const std::string& launcher) {
+  return launcher == "podman" || launcher == "docker";
 }
 
 struct SessionRecord {

@@ -42,7 +42,7 @@ LaunchRequest with_site(LaunchRequest request, const Site& site) {
     if (request.place.empty()) request.place = site.slurm.partition;
     add_before(request.options, site.slurm.options);
   }
-  if (launches_containers(request)) {
+  if (launches_containers(request.launcher)) {
     const auto& container = request.launcher == "podman" ? site.podman : site.docker;
     if (request.image.empty()) request.image = container.image;
     add_before(request.options, container.options);

@@ -44,7 +44,7 @@ std::string message_of(const ProcessEnd& end) {
   return text.empty() ? fmt::format("exit code {}", end.exit_code) : first_line(text);
 }
 
-// The value of "key=" in a line of words; empty if there is none.
+// Returns the word after "key=" in a line, or an empty text if the line does not have the key.
 std::string value_of(std::string_view line, std::string_view key) {
   for (std::size_t at = 0; (at = line.find(key, at)) != std::string_view::npos; at += key.size()) {
     if (at != 0 && line[at - 1] != ' ') continue;

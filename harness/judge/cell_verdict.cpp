@@ -295,7 +295,7 @@ std::optional<std::size_t> pairs_lacking(const AbRule& rule) {
 
 std::vector<std::size_t> looks_up_to(std::size_t pairs) {
   std::vector<std::size_t> looks;
-  for (const std::size_t look : {4U, 8U, 16U}) {
+  for (const std::size_t look : {4U, 8U, 16U, 32U}) {
     if (look < pairs) looks.push_back(look);
   }
   looks.push_back(pairs);

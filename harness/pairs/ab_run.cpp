@@ -89,13 +89,18 @@ class Comparison {
     for (auto& pair : done) of_cell_[pair.cell].push_back(std::move(pair));
     for (auto& pairs : of_cell_) order_by_number(pairs);
     for (std::size_t cell = 0; cell < cells_.size(); ++cell) judge(cell);
+    plan_after_first_round();
     do {
-      while (!result_.cancelled && any_open()) round();
+      while (!result_.cancelled && any_open()) {
+        round();
+        plan_after_first_round();
+      }
     } while (!result_.cancelled && reopen());
     for (auto& pairs : of_cell_) {
       for (auto& pair : pairs) result_.pairs.push_back(std::move(pair));
     }
     control_cells(result_.cells, rule_.alpha);
+    result_.rule = std::move(rule_);
     return std::move(result_);
   }
 
@@ -106,6 +111,20 @@ class Comparison {
 
   bool any_open() const {
     return std::any_of(result_.cells.begin(), result_.cells.end(), [](const auto& cell) { return !cell.final; });
+  }
+
+  // A resumed comparison plans by its recorded pairs, and so comes to the same rule.
+  void plan_after_first_round() {
+    if (planned_ || result_.cancelled || !hooks_.rule_after_first_round) return;
+    double round_s = 0;
+    for (std::size_t cell = 0; cell < cells_.size(); ++cell) {
+      if (result_.cells[cell].final) continue;
+      if (of_cell_[cell].empty()) return;
+      round_s += static_cast<double>(of_cell_[cell].front().wall_ns()) * 1e-9;
+    }
+    planned_ = true;
+    rule_ = hooks_.rule_after_first_round(round_s);
+    for (std::size_t cell = 0; cell < cells_.size(); ++cell) judge(cell);
   }
 
   // Another look is used, if one is planned, for a significant result that does not survive among all cells.
@@ -193,11 +212,12 @@ class Comparison {
   }
 
   const std::vector<AbCell>& cells_;
-  const AbRule& rule_;
+  AbRule rule_;
   const std::uint64_t seed_;
   const AbHooks& hooks_;
   std::vector<std::vector<ExecutedPair>> of_cell_;
   std::vector<WantedPairs> wanted_;  // by cell
+  bool planned_ = false;
   AbResult result_;
 };
 

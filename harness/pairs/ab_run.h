@@ -62,11 +62,15 @@ struct AbHooks {
   // Progress; all of these may be empty.
   std::function<void(const ExecutedPair& pair)> on_begin;  // `pair` has cell, number and first
   std::function<void(const ExecutedPair& pair, const std::vector<CellVerdict>& cells)> on_end;
+  // May be empty. Called once, after the first round, with the time that its pairs took. Returns the rule for the rest.
+  // It must not look at the difference between the sides, and no look may lie within the first round.
+  std::function<AbRule(double round_s)> rule_after_first_round;
 };
 
 struct AbResult {
   std::vector<ExecutedPair> pairs;  // by cell, then number, including those that were passed in
   std::vector<CellVerdict> cells;   // in the order of the cells
+  AbRule rule;                      // the one that decided
   bool cancelled = false;
 };
 

@@ -61,7 +61,8 @@ SelftestResult real_aa_rate(const std::vector<Verdict>& trials, std::size_t pair
 SelftestResult real_power(const std::string& fault, const std::vector<Verdict>& trials, std::size_t pairs,
                           const std::string& pairing);
 
-// The A/A rate of every noise kind: over looks 4, 8, over looks 4, 8, 16, and over looks 4, 8 in turns.
+// The A/A rate of every noise kind: over looks 4, 8, over looks 4, 8, 16, over looks 4, 8, 16, 32, 64, and over looks
+// 4, 8 in turns.
 std::vector<SelftestResult> aa_rates(std::size_t trials, std::uint64_t seed);
 
 // How often a difference as large as the margin is called SAME.

@@ -23,6 +23,7 @@
 #include "harness/system/input_error.h"
 #include "harness/system/run_id.h"
 #include "harness/system/sha256.h"
+#include "reports/render/format/number.h"
 #include "reports/render/format/print.h"
 #include "workloads/spec/run_program.h"
 
@@ -124,10 +125,10 @@ std::string identity(const AbSide& side) {
 }
 
 // Comparisons with equal texts may continue with each other's pairs.
-std::string settings_of(const std::vector<AbCell>& cells, const AbRule& rule, AbPurpose purpose, const AbSide& a,
-                        const AbSide& b) {
-  auto text = fmt::format("{}\n{}\n{}\n{} {} {} {} {} {}\n", spec::enum_name(purpose), identity(a), identity(b),
-                          rule.looks.back(), rule.most_discarded, rule.spoil.most_probe_spread,
+std::string settings_of(const std::vector<AbCell>& cells, const AbRule& rule, double more_pairs_within_s,
+                        AbPurpose purpose, const AbSide& a, const AbSide& b) {
+  auto text = fmt::format("{}\n{}\n{}\n{} {} {} {} {} {} {}\n", spec::enum_name(purpose), identity(a), identity(b),
+                          rule.looks.back(), more_pairs_within_s, rule.most_discarded, rule.spoil.most_probe_spread,
                           rule.spoil.most_probe_shift, rule.spoil.most_steal, rule.spoil.most_foreign);
   for (const auto& metric : rule.metrics) text += fmt::format("{} {}\n", metric.metric, metric.margin_fraction);
   for (const auto& cell : cells) text += fmt::format("{} {} {}\n", cell.a.run_id, cell.b.run_id, cell.in_turns);
@@ -185,6 +186,20 @@ AbHooks hooks_for(SideExecution& execution, std::int64_t comparison, std::uint64
                    &cells](const ExecutedPair& pair) { progress.begin(pair, cells[pair.cell].label, cells.size()); },
       .on_end = [&progress](const ExecutedPair& pair,
                             const std::vector<CellVerdict>& verdicts) { progress.end(pair, verdicts); }};
+}
+
+// The time of a pair says nothing about which side is slower, so the planned looks keep their level.
+AbRule rule_for(double round_s, const AbOptions& options, AbRule rule, AbProgress& progress) {
+  auto with_more = options;
+  with_more.pairs = options.pairs_for(round_s);
+  if (with_more.pairs == options.pairs) return rule;
+  const auto more = with_more.rule();
+  rule.looks = more.looks;
+  rule.most_discarded = more.most_discarded;
+  progress.set_looks(rule.looks);
+  progress.say(fmt::format("a round of pairs takes {}: up to {} pairs each", reports::format_duration(round_s),
+                           rule.looks.back()));
+  return rule;
 }
 
 bool differs_in_speed(const CellVerdict& cell) {
@@ -251,14 +266,15 @@ AbOutcome compare_sides(const AbSide& a, const AbSide& b, const AbOptions& optio
     rule.looks = detection_looks(planned.pairs);
     progress.set_looks(rule.looks);
   }
-  const auto comparison = comparison_for(db, options,
-                                         {.comparison_id = execution.settings.sweep_id,
-                                          .purpose = purpose,
-                                          .matrix = matrix.name,
-                                          .settings = settings_of(cells, rule, purpose, a, b),
-                                          .seed = seed,
-                                          .a = record_of(a, Side::a, execution.engines_sha256[0]),
-                                          .b = record_of(b, Side::b, execution.engines_sha256[1])});
+  const auto comparison =
+      comparison_for(db, options,
+                     {.comparison_id = execution.settings.sweep_id,
+                      .purpose = purpose,
+                      .matrix = matrix.name,
+                      .settings = settings_of(cells, rule, options.more_pairs_within_s, purpose, a, b),
+                      .seed = seed,
+                      .a = record_of(a, Side::a, execution.engines_sha256[0]),
+                      .b = record_of(b, Side::b, execution.engines_sha256[1])});
   execution.settings.sweep_id = comparison.comparison_id;
   auto done = load_pairs(db, comparison.key);
   progress.say(fmt::format("A {} against B {}, {} cells, at most {} pairs each, seed {}{}", a.asked, b.asked,
@@ -269,12 +285,14 @@ AbOutcome compare_sides(const AbSide& a, const AbSide& b, const AbOptions& optio
         fmt::format("{} pairs cannot name a difference of a metric with noise at p < {}: that takes --pairs {}",
                     rule.looks.back(), rule.alpha, *fewest));
   }
-  auto result =
-      run_pairs(cells, rule, comparison.seed,
-                hooks_for(execution, comparison.key, comparison.seed, cells, progress, interruption), std::move(done));
+  auto hooks = hooks_for(execution, comparison.key, comparison.seed, cells, progress, interruption);
+  if (options.more_pairs_within_s > 0 && !options.detection) {
+    hooks.rule_after_first_round = [&](double round_s) { return rule_for(round_s, options, rule, progress); };
+  }
+  auto result = run_pairs(cells, rule, comparison.seed, hooks, std::move(done));
   const bool only_the_verdict_counts = purpose == AbPurpose::bisect || purpose == AbPurpose::selftest;
   if (!only_the_verdict_counts) attribute_differences(execution, cells, result, progress);
-  if (!result.cancelled) finish_comparison(db, comparison, result.cells, rule);
+  if (!result.cancelled) finish_comparison(db, comparison, result.cells, result.rule);
   return {
       .report = {.comparison = comparison, .cells = result.cells, .instructions_unavailable = counter->unavailable()},
       .cancelled = result.cancelled};

@@ -35,6 +35,12 @@ std::vector<MetricRule> detection_metrics(const AbOptions& options) {
 
 }  // namespace
 
+std::size_t AbOptions::pairs_for(double round_s) const {
+  auto out = pairs;
+  while (2 * out <= kMostPairs && static_cast<double>(2 * out) * round_s <= more_pairs_within_s) out *= 2;
+  return out;
+}
+
 AbRule AbOptions::rule() const {
   AbRule out;
   out.looks = looks_up_to(pairs);

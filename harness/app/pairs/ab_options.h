@@ -28,6 +28,8 @@ enum class DetectionJudges {
   everything,   // the default metrics of other comparisons
 };
 
+constexpr std::size_t kMostPairs = 64;  // of a cell
+
 // A difference that the comparison should find with power 0.8, and the time limit.
 struct Detection {
   double fraction = 0;  // of the median step
@@ -42,6 +44,9 @@ struct AbOptions {
   std::filesystem::path runs = {};  // empty: beside the database
   ExecutionOptions execution = {};
   std::size_t pairs = 16;
+  // If positive, a comparison whose pairs are so short that more of them fit into this time executes more than `pairs`.
+  // Runs of a few tenths of a second have much noise, and more of them cost little.
+  double more_pairs_within_s = 0;
   std::optional<Detection> detection = {};  // if set, pairs and turns are planned for it, and `pairs` is ignored
   DetectionJudges detection_judges = DetectionJudges::median_step;
   Pairing pairing = Pairing::automatic;
@@ -58,6 +63,8 @@ struct AbOptions {
 
   // With a detection, until there is a plan, the looks are those of the largest number of pairs. Throws InputError.
   AbRule rule() const;
+  // The number of pairs of each cell, if one pair of every cell takes `round_s`: `pairs`, or up to kMostPairs.
+  std::size_t pairs_for(double round_s) const;
 };
 
 }  // namespace perfbench::harness

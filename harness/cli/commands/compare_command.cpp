@@ -33,6 +33,9 @@ namespace perfbench::harness {
 
 namespace {
 
+// Where nobody said how many pairs: a comparison of short runs may take this long.
+constexpr double kMorePairsWithinS = 60;
+
 struct CompareOptions {
   std::filesystem::path db = "perf.db";
   std::string selection = "latest";
@@ -242,6 +245,7 @@ void add_compare(CLI::App& app, CommandContext& context) {
       "built, or the comparison was cancelled.");
   command->callback([options, command, &context] {
     options->format_given = command->count("--format") > 0;
+    if (command->count("--pairs") == 0) options->ab.more_pairs_within_s = kMorePairsWithinS;
     context.exit_code = compare(*options, context);
   });
 }

@@ -20,7 +20,6 @@ namespace perfbench::harness {
 namespace {
 
 constexpr std::size_t kFewestPairs = 2;
-constexpr std::size_t kMostPairs = 64;
 constexpr std::size_t kMostReplacements = 10'000;
 constexpr double kMostFraction = 1e6;  // practically no limit
 
@@ -167,7 +166,8 @@ void add_ab_options(CLI::App& command, AbOptions& options, const std::string& gr
            "folder of the run directories; default: beside the database")
       ->group(group);
   add_number(command, "--pairs", options.pairs, Bounds<std::size_t>{kFewestPairs, kMostPairs},
-             "most pairs of a cell; decisions are taken at 4, 8, 16 of them and at the last")
+             "most pairs of a cell; decisions are taken at 4, 8, 16, 32 of them and at the last. Without this option, "
+             "compare executes up to 64 if they all fit into a minute")
       ->capture_default_str()
       ->group(group);
   add_detection_options(command, options.detection, group);

@@ -70,6 +70,18 @@ TEST(Detection, ACellWhosePilotFailedKeepsItsSteps) {
   EXPECT_NE(cells[1].plan, "");
 }
 
+TEST(MorePairs, ShortPairsAreManyAndLongOnesAreNot) {
+  AbOptions options{.more_pairs_within_s = 60};
+  EXPECT_EQ(options.pairs_for(0.9), 64U);
+  EXPECT_EQ(options.pairs_for(1), 32U) << "64 pairs would take 64 s";
+  EXPECT_EQ(options.pairs_for(2), 16U);
+  options.pairs = 40;
+  EXPECT_EQ(options.pairs_for(0.1), 40U) << "80 are more than any comparison has";
+  options.more_pairs_within_s = 0;
+  options.pairs = 16;
+  EXPECT_EQ(options.pairs_for(0.001), 16U);
+}
+
 TEST(DetectionRule, UsesTheDifferenceAsMarginAndLooksFromEightPairsOn) {
   AbOptions options{.detection = Detection{.fraction = 0.05}};
   auto rule = options.rule();

@@ -522,6 +522,7 @@ TEST(Gate, IsRefusedWhereADifferenceOfTheMarginCouldHaveBeenMissed) {
 }
 
 TEST(Looks, AreTheStandardOnesUpToTheLimit) {
+  EXPECT_THAT(looks_up_to(64), testing::ElementsAre(4, 8, 16, 32, 64));
   EXPECT_THAT(looks_up_to(16), testing::ElementsAre(4, 8, 16));
   EXPECT_THAT(looks_up_to(8), testing::ElementsAre(4, 8));
   EXPECT_THAT(looks_up_to(6), testing::ElementsAre(4, 6));

@@ -74,6 +74,35 @@ TEST_F(AbRun, EveryCellHasItsPairBeforeAnyHasItsNext) {
   }
 }
 
+TEST_F(AbRun, TheRuleAfterTheFirstRoundDecidesTheRest) {
+  cells_ = {made_up_cell("one"), made_up_cell("two")};
+  auto with = hooks(1.01);
+  with.run = [this](const AbCell& cell, Side side) {
+    calls_.push_back({cell.label, side});
+    auto run = made_up_run(side == Side::b ? 1.05 + 0.1 * noise_(1) : 1 + 0.1 * noise_(1));  // 4 pairs tell nothing
+    run.wall_ns = 250'000'000;
+    return run;
+  };
+  std::vector<double> rounds;
+  with.rule_after_first_round = [&](double round_s) {
+    rounds.push_back(round_s);
+    EXPECT_EQ(calls_.size(), 4U);
+    return made_up_rule(6);
+  };
+  const auto result = run(with, 4);
+  EXPECT_THAT(rounds, ElementsAre(1.0));
+  EXPECT_EQ(result.rule.looks.back(), 6U);
+  EXPECT_EQ(result.cells.front().pairs_used, 6U);
+
+  // A comparison that was interrupted plans again by the pairs that it recorded.
+  rounds.clear();
+  std::vector<ExecutedPair> first{result.pairs[0], result.pairs[6]};
+  ASSERT_EQ(first[1].cell, 1U);
+  calls_.resize(4);
+  EXPECT_EQ(run(with, 4, first).cells.back().pairs_used, 6U);
+  EXPECT_THAT(rounds, ElementsAre(1.0));
+}
+
 TEST_F(AbRun, ASpoiledPairIsDiscardedWholeAndReplaced) {
   auto with = hooks(1);
   with.run = [this](const AbCell&, Side side) {

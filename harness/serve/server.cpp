@@ -9,10 +9,12 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <charconv>
 #include <chrono>
 #include <filesystem>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -21,6 +23,7 @@
 #include "harness/app/author.h"
 #include "harness/serve/deadline_server.h"
 #include "harness/serve/guards.h"
+#include "harness/serve/http_status.h"
 #include "harness/serve/kept_answers.h"
 #include "harness/serve/views.h"
 #include "harness/store/database.h"
@@ -45,16 +48,6 @@ struct AlertAction {
     f(spec::Field{"to", "the new state"}, self.to);
     f(spec::Field{"reason", "why"}, self.reason);
   }
-};
-
-enum Status {
-  kOk = 200,
-  kAccepted = 202,
-  kNotModified = 304,
-  kBad = 400,
-  kForbidden = 403,
-  kNotFound = 404,
-  kFailed = 500
 };
 
 constexpr const char* kMetrics = "/metrics";             // for Prometheus
@@ -265,6 +258,55 @@ class Pages {
   KeptAnswers answers_;
 };
 
+// The requests of `perfbench push` (harness/app/push_protocol.h).
+class Pushes {
+ public:
+  explicit Pushes(const ServerOptions& options)
+      : receiver_(options.db, read_machine_keys(options.accept), options.push) {}
+
+  void look(const httplib::Request& request, httplib::Response& response) {
+    if (const auto machine = sender(request, response)) send(receiver_.look(*machine, hash_of(request)), response);
+  }
+  void take(const httplib::Request& request, httplib::Response& response) {
+    const auto machine = sender(request, response);
+    if (!machine) return;
+    send(receiver_.take(*machine, hash_of(request), number(request, "offset"), number(request, "size"), request.body),
+         response);
+  }
+
+ private:
+  // The machine that signed the request; otherwise the response is a refusal.
+  std::optional<std::string> sender(const httplib::Request& request, httplib::Response& response) const {
+    const PushRequestHead head{.method = request.method,
+                               .target = request.target,
+                               .machine = request.get_header_value(kMachineHeader),
+                               .time = request.get_header_value(kTimeHeader),
+                               .signature = request.get_header_value(kSignatureHeader)};
+    const auto why = receiver_.why_not_signed(head, request.body);
+    if (why.empty()) return head.machine;
+    send({.status = kForbidden, .text = why + "\n"}, response);
+    return std::nullopt;
+  }
+
+  static std::string hash_of(const httplib::Request& request) {
+    return request.path.substr(request.path.rfind('/') + 1);
+  }
+  static std::int64_t number(const httplib::Request& request, const char* name) {
+    const auto text = request.get_param_value(name);
+    std::int64_t out = -1;
+    std::from_chars(text.data(), text.data() + text.size(), out);
+    return out;
+  }
+  static void send(const PushReceiver::Reply& reply, httplib::Response& response) {
+    response.status = reply.status;
+    if (reply.retry_after_s > 0) response.set_header("Retry-After", std::to_string(reply.retry_after_s));
+    response.set_header("Cache-Control", "no-store");
+    response.set_content(reply.text, reply.status == kOk ? "application/json" : "text/plain; charset=utf-8");
+  }
+
+  PushReceiver receiver_;
+};
+
 void guard(httplib::Server& server) {
   server.set_socket_options([](int socket) {
     // Not SO_REUSEPORT, with which a second server could take half of the requests.
@@ -272,7 +314,7 @@ void guard(httplib::Server& server) {
     ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   });
   server.new_task_queue = [] { return new httplib::ThreadPool(kThreads); };
-  server.set_payload_max_length(kLongestAction);
+  server.set_payload_max_length(std::max<std::size_t>(kLongestAction, kPushPartBytes));
   server.set_default_headers({{"X-Content-Type-Options", "nosniff"},
                               {"Referrer-Policy", "no-referrer"},
                               {"Cross-Origin-Resource-Policy", "same-origin"}});
@@ -301,9 +343,17 @@ void guard(httplib::Server& server) {
 
 void serve(const ServerOptions& options, const Installation& installation, int stop_fd,
            const std::function<void(const std::string& url)>& ready) {
+  std::optional<Pushes> pushes;
+  if (!options.accept.empty()) pushes.emplace(options);  // makes the database
   Pages pages(options, installation);
   DeadlineServer server{std::chrono::milliseconds(options.request_ms)};
   guard(server);
+  if (pushes) {
+    server.Get("/push/[0-9a-f]{64}",
+               [&](const httplib::Request& request, httplib::Response& response) { pushes->look(request, response); });
+    server.Post("/push/[0-9a-f]{64}",
+                [&](const httplib::Request& request, httplib::Response& response) { pushes->take(request, response); });
+  }
   server.Get(".*", [&](const httplib::Request& request, httplib::Response& response) { pages.get(request, response); });
   server.Post("/alerts/[0-9a-f]+",
               [&](const httplib::Request& request, httplib::Response& response) { pages.act(request, response); });

@@ -163,6 +163,22 @@ std::int64_t Connection::changes() const {
   return sqlite3_changes64(handle_.get());
 }
 
+void copy_database(const Connection& from, const std::filesystem::path& to) {
+  constexpr int kBusyMs = 30'000;
+  Connection copy(to, OpenMode::read_write, kBusyMs);
+  auto* backup = sqlite3_backup_init(copy.handle(), "main", from.handle(), "main");
+  if (backup == nullptr) copy.fail(sqlite3_errcode(copy.handle()), "beginning the copy");
+  // In one step: a copy in several steps would begin again whenever another process writes.
+  int code = SQLITE_BUSY;
+  for (int waited_ms = 0; (code == SQLITE_BUSY || code == SQLITE_LOCKED) && waited_ms <= kBusyMs; waited_ms += 100) {
+    code = sqlite3_backup_step(backup, -1);
+    if (code == SQLITE_BUSY || code == SQLITE_LOCKED) sqlite3_sleep(100);
+  }
+  sqlite3_backup_finish(backup);
+  if (code != SQLITE_DONE) copy.fail(code, "copying " + from.path().string());
+  copy.execute("PRAGMA journal_mode = DELETE");
+}
+
 void Statement::GiveBack::operator()(sqlite3_stmt* statement) const {
   idle->give_back(statement);
 }

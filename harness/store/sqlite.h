@@ -61,6 +61,10 @@ class Connection {
   std::shared_ptr<IdleStatements> idle_;  // shared with the statements, which return to it
 };
 
+// Copies all pages to a file that does not exist, by SQLite's online backup: the copy has the state of one moment, and
+// other connections may write meanwhile. The copy has no write-ahead log. Throws StoreError.
+void copy_database(const Connection& from, const std::filesystem::path& to);
+
 // A prepared statement. Preparing one costs as much as executing it dozens of times, so the connection keeps statements
 // for the next use of the same text. As in SQLite, parameters count from 1 and columns from 0. A NaN is bound as NULL.
 class Statement {

@@ -1,6 +1,7 @@
 #include "harness/system/sha256.h"
 
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
 
 #include <array>
 #include <stdexcept>
@@ -10,6 +11,17 @@ namespace {
 
 void check(int code) {
   if (code != 1) throw std::runtime_error("libcrypto could not compute a SHA-256");
+}
+
+std::string hex_of(const unsigned char* bytes, unsigned int size) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string hex;
+  hex.reserve(std::size_t{2} * size);
+  for (unsigned int i = 0; i < size; ++i) {
+    hex += kDigits[bytes[i] >> 4U];
+    hex += kDigits[bytes[i] & 0xFU];
+  }
+  return hex;
 }
 
 }  // namespace
@@ -30,20 +42,24 @@ std::string Sha256::hex() {
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
   unsigned int size = 0;
   check(EVP_DigestFinal_ex(context_.get(), digest.data(), &size));
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string hex;
-  hex.reserve(std::size_t{2} * size);
-  for (unsigned int i = 0; i < size; ++i) {
-    hex += kDigits[digest[i] >> 4U];
-    hex += kDigits[digest[i] & 0xFU];
-  }
-  return hex;
+  return hex_of(digest.data(), size);
 }
 
 std::string sha256_hex(std::string_view bytes) {
   Sha256 sum;
   sum.add(bytes);
   return sum.hex();
+}
+
+std::string hmac_sha256_hex(std::string_view key, std::string_view message) {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned int size = 0;
+  const auto* data = reinterpret_cast<const unsigned char*>(message.data());
+  check(HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), data, message.size(), digest.data(), &size) ==
+                nullptr
+            ? 0
+            : 1);
+  return hex_of(digest.data(), size);
 }
 
 }  // namespace perfbench::harness

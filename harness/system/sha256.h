@@ -26,4 +26,7 @@ class Sha256 {
 // The hash of `bytes` as 64 lower-case hex digits.
 std::string sha256_hex(std::string_view bytes);
 
+// HMAC-SHA-256 (RFC 2104) as 64 lower-case hex digits.
+std::string hmac_sha256_hex(std::string_view key, std::string_view message);
+
 }  // namespace perfbench::harness

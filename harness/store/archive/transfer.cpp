@@ -53,6 +53,17 @@ ExportReport export_runs(const ExportRequest& request) {
   return report;
 }
 
+std::vector<Selection> parts_of_all(const Connection& db) {
+  std::vector<Selection> out;
+  Statement sweeps(db, "SELECT sweep_id FROM sweeps WHERE sweep_id <> '' ORDER BY started_utc, sweep_key");
+  while (sweeps.step()) out.push_back({.kind = SelectionKind::sweep, .id = sweeps.text(0)});
+  Statement runs(db,
+                 "SELECT DISTINCT run_id FROM attempts JOIN runs USING (run_key) JOIN sweeps USING (sweep_key) "
+                 "WHERE sweep_id = '' ORDER BY run_key");
+  while (runs.step()) out.push_back({.kind = SelectionKind::run, .id = runs.text(0)});
+  return out;
+}
+
 namespace {
 
 // Splits bytes that arrive in pieces into lines and passes on each without its newline. A line that is too long is
@@ -98,6 +109,22 @@ ImportCounts import_runs(const fs::path& path, const fs::path& file, std::uint64
   auto counts = records.finish();
   transaction.commit();
   return counts;
+}
+
+Push import_push(const fs::path& path, const fs::path& file, Push push) {
+  const CheckedArchive archive(file);
+  auto db = open_database(path);
+  Transaction transaction(db);
+  if (const auto known = find_push(db, push.sha256)) return *known;
+  const auto last = last_attempt_key(db);
+  RecordImport records(db, "the export");
+  take_records(archive, 0, records);
+  const auto counts = records.finish();
+  push.added = counts.at("attempts").added;
+  push.present = counts.at("attempts").present;
+  record_push(db, push, last);
+  transaction.commit();
+  return push;
 }
 
 }  // namespace perfbench::harness

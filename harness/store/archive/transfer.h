@@ -5,8 +5,10 @@
 #include <filesystem>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "harness/store/archive/record_import.h"
+#include "harness/store/ledgers/push_ledger.h"
 #include "harness/store/queries/query.h"
 
 namespace perfbench::harness {
@@ -29,6 +31,9 @@ struct ExportReport {
 // that names nothing, and if `file` exists and is not an export.
 ExportReport export_runs(const ExportRequest& request);
 
+// Selections that together have every attempt of a database: a sweep each, and the runs outside of sweeps.
+std::vector<Selection> parts_of_all(const Connection& db);
+
 // Imports a file of `perfbench export` into a database. The same file can be imported repeatedly, and two databases
 // that import each other's files end up with the same contents. Uses one transaction; `db` is created if it does not
 // exist. Throws InputError, without importing anything, for a file that is damaged or cut off, that unpacks to more
@@ -36,5 +41,9 @@ ExportReport export_runs(const ExportRequest& request);
 // database (record_import.h).
 ImportCounts import_runs(const std::filesystem::path& db, const std::filesystem::path& file,
                          std::uint64_t most_unpacked_bytes = 0);
+
+// The same for a file that `push.machine` sent to a server, and records who sent what in the same transaction. Returns
+// the record, which is the earlier one if the database has the same file already. Messages name the file "the export".
+Push import_push(const std::filesystem::path& db, const std::filesystem::path& file, Push push);
 
 }  // namespace perfbench::harness

@@ -16,6 +16,17 @@ CREATE TABLE sweeps (
 ) STRICT;
 CREATE INDEX sweeps_by_time ON sweeps (started_utc);
 
+-- Files of `perfbench push` that a server took into this database (perfbench serve --accept), with their senders.
+CREATE TABLE pushes (
+  push_key     INTEGER PRIMARY KEY,
+  sha256       TEXT NOT NULL UNIQUE,  -- of the file
+  machine      TEXT NOT NULL,         -- whose key signed it
+  received_utc TEXT NOT NULL,
+  bytes        INTEGER NOT NULL,
+  added        INTEGER NOT NULL,      -- attempts
+  present      INTEGER NOT NULL       -- attempts that the database had already
+) STRICT;
+
 -- Sweeps of a part of a matrix.
 CREATE TABLE sweep_selections (
   sweep_key INTEGER PRIMARY KEY REFERENCES sweeps,
@@ -177,6 +188,12 @@ CREATE TABLE attempt_jobs (
   launcher    TEXT NOT NULL,
   job         TEXT NOT NULL,  -- its number or name there
   nodes       TEXT NOT NULL
+) STRICT;
+
+-- The push that added an attempt.
+CREATE TABLE pushed_attempts (
+  attempt_key INTEGER PRIMARY KEY REFERENCES attempts,
+  push_key    INTEGER NOT NULL REFERENCES pushes
 ) STRICT;
 
 -- Every step of every rank (spec::StepRecord). Clustered by attempt: attempts are appended and read as a whole. A loss

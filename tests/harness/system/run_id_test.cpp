@@ -11,6 +11,14 @@
 namespace perfbench::harness {
 namespace {
 
+// RFC 4231, sections 4.2 and 4.3.
+TEST(Hmac, EqualsTheExamplesOfItsStandard) {
+  EXPECT_EQ(hmac_sha256_hex(std::string(20, '\x0b'), "Hi There"),
+            "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7");
+  EXPECT_EQ(hmac_sha256_hex("Jefe", "what do ya want for nothing?"),
+            "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
+}
+
 // The two examples of NIST's SHA-256 document (FIPS 180-2, appendix B) and the empty message.
 TEST(RunId, HashesLikeThePublishedExamples) {
   EXPECT_EQ(sha256_hex("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");

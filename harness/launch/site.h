@@ -4,9 +4,13 @@
 //     slurm: {partition: gpu, options: [--gres=gpu:8, --account=llm]}
 //     podman: {image: localhost/perfbench, options: [--memory=64g]}
 //     docker: {image: registry/perfbench}
+//     kubernetes: {image: registry/perfbench, claim: results, resources: {vpc.amazonaws.com/efa: 32}}
+//     xpk: {image: registry/perfbench, cluster: big, device_type: h100-80gb-8}
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -40,10 +44,48 @@ struct ContainerSite {
   }
 };
 
+// Settings of `perfbench launch --render kubernetes` and `jobset`.
+struct KubernetesSite {
+  std::string image;
+  std::string queue;
+  std::string secret;
+  std::string claim;
+  std::map<std::string, std::int64_t> resources;
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& f) {
+    using spec::Field;
+    f(Field{"image", "image of jobs for which none is named"}, self.image);
+    f(Field{"queue", "queue of Kueue"}, self.queue);
+    f(Field{"secret", "Secret that has the variables that a program needs"}, self.secret);
+    f(Field{"claim", "PersistentVolumeClaim for the results"}, self.claim);
+    f(Field{"resources", "resources of a node beside its GPUs", 0}, self.resources);
+  }
+};
+
+// Settings of `perfbench launch --render xpk`.
+struct XpkSite {
+  std::string image;
+  std::string cluster;
+  std::string device_type;
+  std::vector<std::string> options;
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& f) {
+    using spec::Field;
+    f(Field{"image", "image of jobs for which none is named"}, self.image);
+    f(Field{"cluster", "cluster of XPK"}, self.cluster);
+    f(Field{"device_type", "value of --device-type"}, self.device_type);
+    f(Field{"options", "words for `xpk workload create`, before those of --launch-option"}, self.options);
+  }
+};
+
 struct Site {
   SlurmSite slurm;
   ContainerSite podman;
   ContainerSite docker;
+  KubernetesSite kubernetes;
+  XpkSite xpk;
 
   template <class Self, class F>
   static void fields(Self& self, F&& f) {
@@ -51,6 +93,8 @@ struct Site {
     f(Field{"slurm", "jobs of Slurm"}, self.slurm);
     f(Field{"podman", "containers of podman"}, self.podman);
     f(Field{"docker", "containers of docker"}, self.docker);
+    f(Field{"kubernetes", "jobs of Kubernetes"}, self.kubernetes);
+    f(Field{"xpk", "workloads of XPK"}, self.xpk);
   }
 };
 

@@ -12,9 +12,10 @@
 
 namespace perfbench::harness {
 
-// cwd: the folder in which perfbench was started. python: an interpreter. repo: the program's repository. run_dir: the
-// attempt's folder.
-inline constexpr std::array<std::string_view, 4> kPlaceNames{"cwd", "python", "repo", "run_dir"};
+// coordinator: the address of the first node. cwd: the folder in which perfbench was started. node_rank: the number of
+// the node, from 0. python: an interpreter. repo: the program's repository. run_dir: the attempt's folder.
+inline constexpr std::array<std::string_view, 6> kPlaceNames{"coordinator", "cwd",  "node_rank",
+                                                             "python",      "repo", "run_dir"};
 
 inline bool is_place_name(std::string_view name) {
   return std::find(kPlaceNames.begin(), kPlaceNames.end(), name) != kPlaceNames.end();

@@ -34,10 +34,26 @@ void take_apart(std::string_view text, const Literal& literal, const Brace& brac
 
 }  // namespace
 
+std::vector<TemplatePart> template_parts(std::string_view text) {
+  std::vector<TemplatePart> out;
+  const auto add_text = [&out](std::string_view part) {
+    if (out.empty() || out.back().is_name) out.emplace_back();
+    out.back().text += part;
+  };
+  take_apart(
+      text, add_text,
+      [&](char c) {
+        add_text({&c, 1});
+      },
+      [&out](std::string name) { out.push_back({.text = std::move(name), .is_name = true}); });
+  return out;
+}
+
 std::vector<std::string> template_names(std::string_view text) {
   std::vector<std::string> out;
-  take_apart(
-      text, [](std::string_view) {}, [](char) {}, [&out](std::string name) { out.push_back(std::move(name)); });
+  for (auto& part : template_parts(text)) {
+    if (part.is_name) out.push_back(std::move(part.text));
+  }
   return out;
 }
 

@@ -16,6 +16,15 @@ class TemplateError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// A piece of a template: text that stands for itself, or the name of a value.
+struct TemplatePart {
+  std::string text;
+  bool is_name = false;
+};
+
+// The pieces in order, without empty ones and without two texts in a row. Throws TemplateError.
+std::vector<TemplatePart> template_parts(std::string_view text);
+
 // The names in order, including repeated ones. Throws TemplateError.
 std::vector<std::string> template_names(std::string_view text);
 

@@ -66,6 +66,9 @@ TEST(ProgramCommands, MaxText) {
   Commands commands("maxtext");
   commands.add("maxtext");
   commands.add("maxtext", {.only = {"set=local"}, .set = {"threads_per_rank=0"}});
+  // Two nodes, on GPUs and on CPUs.
+  commands.add("maxtext", {.only = {"remat=minimal_flash", "attention=flash", "scan=false"}, .set = {"dcn_fsdp=2"}});
+  commands.add("maxtext", {.only = {"set=local", "attention=dot_product"}, .set = {"threads_per_rank=0", "dcn_dp=2"}});
   expect_golden("commands_maxtext.txt", commands.text());
 }
 
@@ -116,6 +119,10 @@ TEST(ProgramCommands, MegatronLm) {
   commands.add(llama, {.set = {"fsdp=8", "remat=full", "precision=fp8"}});
   commands.add(llama, {.set = {"dp=8", "attention=dot_product"}});
   commands.add(llama, {.set = {"dp=8", "remat=minimal"}});
+  commands.add(llama, {.set = {"dp=2", "tp=4", "dcn_dp=2"}});
+  commands.add(llama, {.set = {"fsdp=8", "dcn_fsdp=2"}});
+  commands.add(llama, {.set = {"fsdp=8", "dcn_dp=2"}});
+  commands.add(llama, {.set = {"dp=8", "dcn_tp=2"}});
   expect_golden("commands_megatron.txt", commands.text());
 }
 

@@ -83,6 +83,7 @@ class Preflight {
  private:
   static std::optional<std::string> obstacle(const PlannedCell& planned, RunnableCheck* here) {
     if (planned.state != PlanState::feasible) return planned.reason;
+    if (auto reason = why_launch_file(planned.cell)) return reason;
     if (here == nullptr || planned.cell.run.program) return std::nullopt;  // the program itself reports more
     return here->obstacle(planned);
   }

@@ -10,6 +10,7 @@
 
 #include "harness/evidence/output_file.h"
 #include "harness/execute/launcher.h"
+#include "harness/launch/node_work.h"
 #include "harness/plan/planner.h"
 #include "harness/system/files.h"
 #include "harness/system/input_error.h"
@@ -30,6 +31,14 @@ std::optional<std::string> RunnableCheck::obstacle(const PlannedCell& planned) {
   if (run.device == spec::Device::cpu && run.hardware == "host") return std::nullopt;
   if (!answer_) answer_ = ask_engine_environment(engine_, cancel_fd_);
   return answer_->facts ? not_runnable_here(planned, *answer_->facts) : answer_->error;
+}
+
+std::optional<std::string> why_launch_file(const Cell& cell) {
+  if (!starts_on_every_node(cell)) return std::nullopt;
+  return fmt::format(
+      "the program has to be started on each of {} nodes, which perfbench does not do: `perfbench launch --render` "
+      "writes the file of a job that does",
+      cell.run.mesh.dcn.size());
 }
 
 namespace fs = std::filesystem;

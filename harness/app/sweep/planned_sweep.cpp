@@ -20,15 +20,18 @@ namespace {
 
 YamlDocument load_file(const MatrixOptions& options, const std::filesystem::path& data_dir) {
   if (!options.text.empty()) return YamlDocument::parse(options.text, "run", "command line");
-  const auto& asked = options.file;
-  const auto named = data_dir / "matrices" / (asked.string() + ".yaml");
-  for (const auto& file : {asked, data_dir / asked, named}) {
-    if (std::filesystem::exists(file)) return YamlDocument::load(file, "matrix");
-  }
-  return YamlDocument::load(asked, "matrix");  // its error names the missing file
+  return YamlDocument::load(matrix_file(options.file, data_dir), "matrix");
 }
 
 }  // namespace
+
+std::filesystem::path matrix_file(const std::filesystem::path& asked, const std::filesystem::path& data_dir) {
+  const auto named = data_dir / "matrices" / (asked.string() + ".yaml");
+  for (const auto& file : {asked, data_dir / asked, named}) {
+    if (std::filesystem::exists(file)) return file;
+  }
+  return asked;
+}
 
 std::string MatrixOptions::only_words() const {
   return fmt::format("{}", fmt::join(overrides.only, " "));
@@ -81,6 +84,7 @@ PlannedWork plan_work(std::vector<Cell> cells, const Installation& installation,
        plan_cells(std::move(cells), {.engine = {installation.engine}, .catalog = &catalog, .cancel_fd = cancel_fd})) {
     CellPlan plan;
     if (planned.state == PlanState::infeasible) plan.infeasible = planned.reason;
+    if (planned.state == PlanState::feasible) plan.infeasible = why_launch_file(planned.cell);
     const bool is_checked = planned.cell.run.program == nullptr && where == RunsWhere::here;
     if (planned.state == PlanState::feasible && is_checked) plan.infeasible = here.obstacle(planned);
     if (planned.counts) {

@@ -44,6 +44,10 @@ void add_note(CLI::App& app, CommandContext& context);
 void add_prune(CLI::App& app, CommandContext& context);
 void add_weights(CLI::App& app, CommandContext& context);
 void add_serve(CLI::App& app, CommandContext& context);
+void add_backup(CLI::App& app, CommandContext& context);
+void add_restore(CLI::App& app, CommandContext& context);
+void add_push(CLI::App& app, CommandContext& context);
+void add_launch(CLI::App& app, CommandContext& context);
 void add_worker(CLI::App& app, CommandContext& context);
 void add_adapt(CLI::App& app, CommandContext& context);
 

@@ -16,6 +16,8 @@ namespace perfbench::harness {
 namespace {
 
 constexpr double kMillisecond = 1e-3;
+constexpr double kMebibyte = 1 << 20;
+constexpr double kMostPushMib = 10 * 1024;
 
 }  // namespace
 
@@ -39,13 +41,27 @@ void add_serve(CLI::App& app, CommandContext& context) {
   command->add_flag("--write", options->write,
                     "allow alerts to be acknowledged and closed, from the printed address, which contains a token");
   add_author_option(*command, options->author);
+  add_path(
+      *command, "--accept", options->accept, PathIs::file,
+      "take runs of `perfbench push` from the machines whose keys this file has, a line each; the database is made "
+      "if there is none");
+  add_amount(
+      *command, "--accept-limit", kSize, {.factor = kMebibyte, .name = "MiB"},
+      {.bounds = {kMebibyte, kMostPushMib * kMebibyte}, .shown_bounds = "from 1MiB to 10GiB"},
+      [options](double bytes) {
+        options->push.most_bytes = static_cast<std::int64_t>(bytes);
+        options->push.most_waiting_bytes = 4 * options->push.most_bytes;
+      },
+      "largest file of a push; a machine may have four times as much waiting for the database")
+      ->default_str("64MiB");
   command->footer(
       "Shows the overview, report, runs, one run, two runs, history and alerts like the commands of these names. New "
       "results\n"
-      "of a sweep or a night appear without reloading. The database is only written to with --write.\n"
+      "of a sweep or a night appear without reloading. The database is only written to with --write and --accept.\n"
       "Examples:\n"
       "  perfbench serve --db perf.db\n"
       "  perfbench serve --db nightly.db --port 8200 --write\n"
+      "  perfbench serve --db team.db --accept machines.keys\n"
       "  ssh -L 8123:127.0.0.1:8123 machine      then http://127.0.0.1:8123/ here shows that machine's\n"
       "Exit codes: 0 ended by Ctrl-C; 3 no such database, or it cannot listen there.");
   command->callback([options, &context] {

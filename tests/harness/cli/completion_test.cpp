@@ -80,7 +80,7 @@ TEST_F(Completion, BashReadsItsScript) {
 
 TEST_F(Completion, BashIsOfferedCommandsAndTheirCommands) {
   EXPECT_THAT(offered({""}), IsSupersetOf({"sweep", "report", "alerts", "completion", "help"}));
-  EXPECT_THAT(offered({"re"}), UnorderedElementsAre("report", "reproduce"));
+  EXPECT_THAT(offered({"re"}), UnorderedElementsAre("report", "reproduce", "restore"));
   EXPECT_THAT(offered({"alerts", ""}), UnorderedElementsAre("list", "show", "deliver", "ack", "close", "reopen"));
   EXPECT_THAT(offered({"alerts", "re"}), ElementsAre("reopen"));
 }

@@ -59,7 +59,16 @@ const std::set<std::string> kWords{"--address",
                                    "run --name",
                                    "--program",
                                    "--launcher",
-                                   "--launch-option"};
+                                   "--launch-option",
+                                   "--partition",
+                                   "--queue",
+                                   "--secret",
+                                   "--claim",
+                                   "--resource",
+                                   "--cluster",
+                                   "--device-type",
+                                   "--new-key",
+                                   "URL"};
 
 // The title above a list of commands; perfbench itself has several groups.
 const std::string kCommandsTitle = "Subcommands:|Measure:|Read:|Compare:|Nightly:|Data:|Admin:";

@@ -52,7 +52,7 @@ TEST_F(SiteTest, AMistakeIsNamedWithItsPlace) {
   EXPECT_THAT(complaint("slurm:\n  partitoin: gpu\n"), HasSubstr("site.yaml:2:3"));
   EXPECT_THAT(complaint("slurm:\n  partitoin: gpu\n"), HasSubstr("partition"));
   EXPECT_THAT(complaint("slurm: {options: --gres=gpu:8}\n"), HasSubstr("site.yaml:1:"));
-  EXPECT_THAT(complaint("kubernetes: {}\n"), HasSubstr("kubernetes"));
+  EXPECT_THAT(complaint("nomad: {}\n"), HasSubstr("nomad"));
 }
 
 TEST_F(SiteTest, OnlyANamedFileHasToExist) {

@@ -194,15 +194,10 @@ def check_two_nodes(harness):
     check_no_job_left("sweeps over two nodes")
 
 
-NODE_PROGRAM = """name: nodes
-title: A program of several nodes
-sources: [this script]
+NODE_PROGRAM = """name: two
 program:
-  command: [sh, -c, 'echo "node $1 of {node_count} after $2"; echo "iter 0: loss 1.0, time 5.00ms, mfu 1.00%"', sh,
-            '{node_rank}', '{coordinator}']
-  reader: nanogpt
-rules:
-  - {when: {model: gpt-tiny, seq_len: 64, global_batch: 4, steps: 3, dcn_dp: 2}, command: []}
+  command: [sh, -c, 'echo "node $1 of {node_count} after $2"', sh, '{node_rank}', '{coordinator}']
+defaults: {dcn_dp: 2}
 """
 
 
@@ -224,15 +219,14 @@ def check_launch_files(harness):
     found = rows("launched.db", "SELECT state FROM attempts JOIN cells USING (cell_key) WHERE matrix = 'quickstart'")
     check(("ok",) in found, f"the job of a launch file leaves {found}: {log}")
 
-    Path("nodes.yaml").write_text(NODE_PROGRAM)
-    Path("two.yaml").write_text("name: two\ndefaults: {model: gpt-tiny, seq_len: 64, global_batch: 4, steps: 3, dcn_dp: 2}\n")
-    written = subprocess.run([*words, "two.yaml", "--program", "nodes.yaml"], capture_output=True, text=True)
+    Path("two.yaml").write_text(NODE_PROGRAM)
+    written = subprocess.run([*words, "two.yaml"], capture_output=True, text=True)
     check(written.returncode == 0, f"launch of a program gives {written.returncode}: {written.stderr}")
     log = submit(Path(written.stdout.strip()))
     for line in ("0: node 0 of 2 after n1", "1: node 1 of 2 after n1"):
         check(line in log.splitlines(), f"'{line}' is not in {log}")
-    refused = subprocess.run([harness.perfbench, "sweep", "two.yaml", "--program", "nodes.yaml", "--db", "refused.db"],
-                             capture_output=True, text=True)
+    refused = subprocess.run([harness.perfbench, "sweep", "two.yaml", "--db", "refused.db"], capture_output=True,
+                             text=True)
     found = rows("refused.db", "SELECT state, reason FROM attempts")
     check(len(found) == 1 and found[0][0] == "infeasible" and "perfbench launch" in found[0][1],
           f"a sweep of a program of two nodes is {found}: {refused.stderr}")

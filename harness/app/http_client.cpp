@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 #include <strings.h>
 
+#include <cstdlib>
 #include <memory>
 #include <stdexcept>
 #include <string_view>
@@ -113,6 +114,8 @@ HttpAnswer send_http(const HttpRequest& request) {
   if (const auto address = parse_http_address(request.url); address && address->is_loopback) {
     set(handle, CURLOPT_PROXY, "");  // no proxy, whatever the environment says
   }
+  // Where curl has a file of its own, it does not look at this variable of OpenSSL.
+  if (const char* authorities = std::getenv("SSL_CERT_FILE")) set(handle, CURLOPT_CAINFO, authorities);
   Received received{.most_bytes = request.most_bytes};
   set(handle, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
   set(handle, CURLOPT_HEADERFUNCTION, &note_head);
@@ -124,6 +127,7 @@ HttpAnswer send_http(const HttpRequest& request) {
   HttpAnswer out{.body = std::move(received.body)};
   // Only the text of the code, because curl's longer message names the host.
   if (code != CURLE_OK) out.error = curl_easy_strerror(code);
+  out.is_misconfigured = code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE;
   if (code != CURLE_OK && !received.has_head) return out;
   long status = 0;
   curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &status);

@@ -31,7 +31,8 @@ struct HttpAnswer {
   int status = 0;  // 0: no answer, and `error` says why
   std::string body;
   std::optional<std::chrono::seconds> retry_after;
-  std::string error;  // curl's text without the address, which may be a secret
+  std::string error;              // curl's text without the address, which may be a secret
+  bool is_misconfigured = false;  // no answer, and none will come: the certificate is not trusted
 };
 
 // The head of the answer decides: its status counts even if the body breaks off. Redirects are not followed, because

@@ -60,6 +60,10 @@ class Server {
         throw InputError(
             fmt::format("[push] {} answers with status {}: {}", request_.url, answer.status, first_line(answer.body)));
       }
+      if (answer.is_misconfigured) {
+        throw InputError(fmt::format("[push] {}: {}; SSL_CERT_FILE can name the certificate of its authority",
+                                     request_.url, answer.error));
+      }
       // A server that is busy, and says so, is there.
       if (answer.status == 429) last_answer_ = Clock::now();
       if (Clock::now() - last_answer_ > request_.patience) {

@@ -63,7 +63,7 @@ class Machine(threading.Thread):
     """Measures and pushes until a time; at last it pushes everything."""
 
     def __init__(self, perfbench, server, name, until):
-        super().__init__()
+        super().__init__(daemon=True)
         self.perfbench, self.server, self.machine, self.until = perfbench, server, name, until
         self.db, self.pushes, self.complaint = f"{name}.db", 0, ""
 
@@ -108,9 +108,9 @@ class Viewer(threading.Thread):
 def make_keys(perfbench, names):
     lines = []
     for name in names:
-        line = subprocess.run([perfbench, "push", "--new-key", name], capture_output=True, text=True, check=True).stdout
-        Path(f"{name}.key").write_text(line)
-        lines.append(line)
+        made = subprocess.run([perfbench, "push", "--new-key", name, "--key", f"{name}.key"], capture_output=True,
+                              text=True, check=True)
+        lines.append(made.stdout)
     Path("machines.keys").write_text("".join(lines))
 
 

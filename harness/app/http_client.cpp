@@ -115,7 +115,8 @@ HttpAnswer send_http(const HttpRequest& request) {
     set(handle, CURLOPT_PROXY, "");  // no proxy, whatever the environment says
   }
   // Where curl has a file of its own, it does not look at this variable of OpenSSL.
-  if (const char* authorities = std::getenv("SSL_CERT_FILE")) set(handle, CURLOPT_CAINFO, authorities);
+  const char* authorities = std::getenv("SSL_CERT_FILE");
+  if (authorities != nullptr && *authorities != '\0') set(handle, CURLOPT_CAINFO, authorities);
   Received received{.most_bytes = request.most_bytes};
   set(handle, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
   set(handle, CURLOPT_HEADERFUNCTION, &note_head);

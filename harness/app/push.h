@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,7 @@ struct PushRuns {
   std::filesystem::path db;
   Selection selection = {SelectionKind::all, {}, 0};  // all: a file for each sweep
   MachineKey key;
-  std::chrono::seconds patience{600};                     // for a server that does not answer, since its last answer
+  std::chrono::seconds patience{600};  // for a server that does not answer, or does not take a file in
   std::function<void(const std::string& line)> say = {};  // progress
 };
 
@@ -28,12 +29,14 @@ struct PushReport {
   std::int64_t added = 0;                 // attempts
   std::int64_t present = 0;               // attempts that the server had from other files
   std::vector<std::string> refused = {};  // "SWEEP: why"
+  std::set<std::string> left_out = {};    // records that cannot be read here
   bool cancelled = false;
 };
 
-// Continues where an earlier push ended. A file that the server refuses does not keep the others from being sent.
-// Throws InputError for text that is not an address, for a machine that the server does not know, and if the server
-// does not answer within `patience`. It ends early, as cancelled, once a byte can be read from `cancel_fd`.
+// Sends runs and comparisons in pairs, without alerts, baselines, tags and notes. Continues where an earlier push
+// ended. A file that cannot be made, or that the server refuses, does not keep the others from being sent. Throws
+// InputError for text that is not an address, for a machine that the server does not know, and if the server does not
+// answer within `patience`. It ends early, as cancelled, once a byte can be read from `cancel_fd`.
 PushReport push_runs(const PushRuns& request, int cancel_fd);
 
 }  // namespace perfbench::harness

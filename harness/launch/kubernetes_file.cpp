@@ -16,6 +16,8 @@ namespace {
 using spec::Json;
 
 constexpr const char* kResults = "/perfbench";
+constexpr std::int64_t kVolumeGroup =
+    10001;  // any group: files of the volumes get it, and the container's user is in it
 constexpr const char* kReplicatedJob = "node";
 constexpr const char* kIndex = "metadata.annotations['batch.kubernetes.io/job-completion-index']";
 
@@ -75,6 +77,7 @@ Json pod(const NodeWork& work, const LaunchFileRequest& request, const std::stri
            {"containers", Json::array({container})},
            {"volumes",
             Json::array({{{"name", "shared-memory"}, {"emptyDir", {{"medium", "Memory"}}}}, std::move(results)})}};
+  if (work.in_own_image) out["securityContext"] = {{"fsGroup", kVolumeGroup}};
   // A JobSet makes its own Service.
   if (request.form == LaunchForm::kubernetes) out["subdomain"] = work.name;
   return out;

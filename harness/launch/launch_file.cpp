@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "harness/launch/kubernetes_file.h"
@@ -88,7 +89,7 @@ LaunchFile slurm_file(const NodeWork& work, const LaunchFileRequest& request) {
   if (!request.partition.empty()) option("--partition=" + shell_word(request.partition));
   for (const auto& word : request.options) option(shell_word(word));
   out += "set -eu\n";
-  out += "export RUN_DIR=\"${RUN_DIR:-$SLURM_SUBMIT_DIR/$SLURM_JOB_NAME-$SLURM_JOB_ID}\"\n";
+  out += "export RUN_DIR=\"${PERFBENCH_RUN_DIR:-$SLURM_SUBMIT_DIR/$SLURM_JOB_NAME-$SLURM_JOB_ID}\"\n";
   for (const auto& name : work.needs) out += fmt::format(": \"${{{}:?must be set}}\"\n", name);
   if (work.nodes > 1) {
     out += "COORDINATOR=$(scontrol show hostnames \"$SLURM_JOB_NODELIST\" | head -n 1)\nexport COORDINATOR\n";
@@ -98,8 +99,10 @@ LaunchFile slurm_file(const NodeWork& work, const LaunchFileRequest& request) {
     out += "export NODE_RANK=0\n" + script + "\n";
   } else {
     out += "mkdir -p \"$RUN_DIR\"\n" + script_variable("set -eu\nexport NODE_RANK=\"$SLURM_NODEID\"\n" + script);
-    // A step does not inherit --ntasks-per-node, and binds a single task to one core without --cpu-bind=none.
-    out += "exec srun --ntasks-per-node=1 --cpu-bind=none --kill-on-bad-exit=1 --label";
+    // A step takes over the number of tasks of the job, and binds a single task to one core, unless both are said.
+    out += fmt::format(
+        "exec srun --nodes={0} --ntasks={0} --ntasks-per-node=1 --cpu-bind=none --kill-on-bad-exit=1 --label",
+        work.nodes);
     if (!image.empty()) {
       out += fmt::format(" --container-image={} --container-mounts=\"$RUN_DIR:$RUN_DIR\"", shell_word(image));
     }
@@ -121,7 +124,7 @@ LaunchFile docker_file(const NodeWork& work, const LaunchFileRequest& request) {
                                         work.nodes, file));
   }
   out += "set -eu\n";
-  out += fmt::format("export RUN_DIR=\"${{RUN_DIR:-$PWD/{}}}\"\n", work.name);
+  out += fmt::format("RUN_DIR=\"${{PERFBENCH_RUN_DIR:-$PWD/{}}}\"\n", work.name);
   if (work.nodes == 1) {
     out += "export NODE_RANK=0\n";
   } else {
@@ -129,10 +132,11 @@ LaunchFile docker_file(const NodeWork& work, const LaunchFileRequest& request) {
     out += "export NODE_RANK COORDINATOR\n";
   }
   for (const auto& name : work.needs) out += fmt::format(": \"${{{}:?must be set}}\"\n", name);
-  out += "mkdir -p \"$RUN_DIR\"\n";
+  out += "mkdir -p \"$RUN_DIR\"\nRUN_DIR=$(realpath \"$RUN_DIR\")\nexport RUN_DIR\n";
   out += script_variable("set -eu\n" + joined(node_script(work, Variables::quoted), "\n"));
   out += "exec docker run --rm --init --name=" + work.name + "-\"$NODE_RANK\"";
-  if (work.on_gpus) out += " --gpus=all";
+  if (work.on_gpus) out += fmt::format(" --gpus={}", work.devices_per_node);
+  if (work.in_own_image) out += " --user=\"$(id -u):$(id -g)\"";
   out += " --net=host --ipc=host --ulimit=memlock=-1 --volume=\"$RUN_DIR:$RUN_DIR\" --env=RUN_DIR --env=NODE_RANK";
   if (work.nodes > 1) out += " --env=COORDINATOR";
   for (const auto& name : work.needs) out += " --env=" + name;
@@ -152,6 +156,11 @@ std::string xpk_command(const NodeWork& work) {
   if (work.nodes > 1) lines.emplace_back("export COORDINATOR=$JAX_COORDINATOR_ADDRESS");
   for (auto& line : node_script(work, Variables::bare)) lines.push_back(std::move(line));
   auto out = joined(lines, " && ");
+  for (const auto* expanded : {"$$", "$("}) {
+    if (out.find(expanded) == std::string::npos) continue;
+    throw InputError(fmt::format(
+        "[launch] --render xpk: Kubernetes would change '{}' in the command; use --render jobset", expanded));
+  }
   if (const auto at = out.find_first_of("\"\\\n"); at != std::string::npos) {
     throw InputError(
         fmt::format("[launch] --render xpk: XPK cannot pass a command with {}, which '{}' has; use --render jobset",
@@ -191,6 +200,34 @@ void take(std::string& value, const std::string& of_site) {
 }
 
 }  // namespace
+
+void check_launch_file_request(const LaunchFileRequest& request) {
+  using F = LaunchForm;
+  struct Given {
+    const char* option;
+    bool is_given;
+    std::vector<F> forms;
+  };
+  const std::vector<F> kubernetes{F::kubernetes, F::jobset};
+  for (const auto& [option, is_given, forms] :
+       {Given{"--partition", !request.partition.empty(), {F::slurm}},
+        Given{"--launch-option", !request.options.empty(), {F::slurm, F::docker, F::xpk}},
+        Given{"--time", request.time_limit_s.has_value(), {F::slurm, F::kubernetes, F::jobset}},
+        Given{"--queue", !request.queue.empty(), kubernetes}, Given{"--secret", !request.secret.empty(), kubernetes},
+        Given{"--claim", !request.claim.empty(), kubernetes},
+        Given{"--resource", !request.resources.empty(), kubernetes},
+        Given{"--cluster", !request.cluster.empty(), {F::xpk}},
+        Given{"--device-type", !request.device_type.empty(), {F::xpk}}}) {
+    if (is_given && std::find(forms.begin(), forms.end(), request.form) == forms.end()) {
+      throw InputError(
+          fmt::format("[launch] {}: a file of --render {} has no place for it", option, spec::enum_name(request.form)));
+    }
+  }
+  for (const auto& word : request.options) {
+    if (word.find_first_of("\r\n") == std::string::npos) continue;
+    throw InputError("[launch] --launch-option: a word cannot have a line break");
+  }
+}
 
 LaunchFileRequest with_site(LaunchFileRequest request, const Site& site, ImageHolds holds) {
   const auto image = [&](const std::string& of_site) {

@@ -14,6 +14,10 @@ namespace perfbench::harness {
 
 struct Site;
 
+// Throws InputError for something that the form has no place for, so that nothing is left out in silence, and for a
+// word with a line break.
+void check_launch_file_request(const LaunchFileRequest& request);
+
 // The images of a site have perfbench. A training program has an image of its own.
 enum class ImageHolds { perfbench, program };
 

@@ -26,7 +26,7 @@ std::string shell_text(const std::string& text, Variables variables) {
     if (!part.is_name) {
       out += reports::shell_word(part.text);
     } else {
-      const auto name = "$" + variable_of(part.text);
+      const auto name = "${" + variable_of(part.text) + "}";
       out += variables == Variables::quoted ? "\"" + name + "\"" : name;
     }
   }

@@ -11,8 +11,8 @@ namespace perfbench::harness {
 
 // How a variable of the shell is written between other text.
 enum class Variables {
-  quoted,  // "$RUN_DIR"
-  bare,    // $RUN_DIR, for a script that must not have double quotes; the value has no spaces then
+  quoted,  // "${RUN_DIR}"
+  bare,    // ${RUN_DIR}, for a script that must not have double quotes; the value has no spaces then
 };
 
 // One line for each command. They expect RUN_DIR, NODE_RANK and, with several nodes, COORDINATOR in the environment.

@@ -74,11 +74,11 @@ NodeWork work_of_program(const Cell& cell, const ProgramInJob& in_job) {
   } else if (program.workdir == "{cwd}" && (in_image || !in_job.checkout.empty())) {
     program.workdir = escape_template(in_job.checkout);
   }
-  const auto repo = in_job.checkout.empty() ? cell.program_repo : in_job.checkout;
+  const auto repo = in_job.checkout.empty() && !in_image ? cell.program_repo : in_job.checkout;
   for_each_template(program, [&](std::string& text) {
     text = fill_known(text, [&](const std::string& name) -> std::optional<std::string> {
       if (name == "python") return "python3";
-      if (name == "repo" && !repo.empty()) return repo;
+      if (name == "repo" && !repo.empty()) return repo;  // else node_script() says what is missing
       if (name == "cwd" && !in_job.checkout.empty()) return in_job.checkout;
       if (name == "cwd" && !in_image) return std::filesystem::current_path().string();
       return std::nullopt;
@@ -109,6 +109,7 @@ NodeWork work_of_engine(const Cell& cell, const EngineCell& known_as) {
                  known_as.matrix.empty() ? "{run_dir}/matrix.yaml" : word(known_as.matrix), "--db={run_dir}/perf.db"};
   for (const auto& text : known_as.words) out.command.push_back(word(text));
   out.matrix_text = known_as.text;
+  out.in_own_image = known_as.in_image;
   return out;
 }
 

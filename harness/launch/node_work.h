@@ -30,6 +30,8 @@ struct NodeWork {
   std::string workdir;      // empty: that of the image
   std::string image;        // the program's own; empty: it has none
   std::string matrix_text;  // written to {run_dir}/matrix.yaml; empty: no file
+  // The image is perfbench's own, whose user is not the one who starts it, and may not write to a folder of that one.
+  bool in_own_image = false;
 };
 
 // Whether a program of several nodes has to be started on each of them, which perfbench does not do itself.
@@ -46,9 +48,10 @@ NodeWork work_of_program(const Cell& cell, const ProgramInJob& in_job);
 
 // How the job of a cell of perfbench-engine knows the cell.
 struct EngineCell {
-  std::string perfbench;           // the executable where the job runs
-  std::string matrix;              // an installed matrix by its name; empty: `text`
-  std::string text;                // the matrix itself
+  std::string perfbench;  // the executable where the job runs
+  std::string matrix;     // an installed matrix by its name, or its file; empty: `text`
+  std::string text;       // the matrix itself
+  bool in_image = false;
   std::vector<std::string> words;  // --only and --set, which select the cell
 };
 

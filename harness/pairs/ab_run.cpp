@@ -113,16 +113,23 @@ class Comparison {
     return std::any_of(result_.cells.begin(), result_.cells.end(), [](const auto& cell) { return !cell.final; });
   }
 
-  // A resumed comparison plans by its recorded pairs, and so comes to the same rule.
+  // A resumed comparison comes to the same rule, because only the first pair of each cell counts, whatever the others
+  // have decided since. A first pair that was discarded may have been short because it failed: then nothing is planned.
   void plan_after_first_round() {
     if (planned_ || result_.cancelled || !hooks_.rule_after_first_round) return;
     double round_s = 0;
+    bool any = false;
+    bool all_kept = true;
     for (std::size_t cell = 0; cell < cells_.size(); ++cell) {
-      if (result_.cells[cell].final) continue;
+      if (cells_[cell].not_comparable || cells_[cell].not_planned) continue;
       if (of_cell_[cell].empty()) return;
-      round_s += static_cast<double>(of_cell_[cell].front().wall_ns()) * 1e-9;
+      const auto& first = of_cell_[cell].front();
+      any = true;
+      all_kept = all_kept && first.kept();
+      round_s += static_cast<double>(first.wall_ns()) * 1e-9;
     }
     planned_ = true;
+    if (!any || !all_kept) return;
     rule_ = hooks_.rule_after_first_round(round_s);
     for (std::size_t cell = 0; cell < cells_.size(); ++cell) judge(cell);
   }

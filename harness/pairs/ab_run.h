@@ -62,8 +62,9 @@ struct AbHooks {
   // Progress; all of these may be empty.
   std::function<void(const ExecutedPair& pair)> on_begin;  // `pair` has cell, number and first
   std::function<void(const ExecutedPair& pair, const std::vector<CellVerdict>& cells)> on_end;
-  // May be empty. Called once, after the first round, with the time that its pairs took. Returns the rule for the rest.
-  // It must not look at the difference between the sides, and no look may lie within the first round.
+  // May be empty. Called once, after the first round, with the time that its pairs took, if all of them were kept.
+  // Returns the rule for the rest. It must not look at the difference between the sides, and no look may lie within the
+  // first round.
   std::function<AbRule(double round_s)> rule_after_first_round;
 };
 

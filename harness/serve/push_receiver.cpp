@@ -20,34 +20,11 @@ namespace perfbench::harness {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::chrono::seconds kAgain(5);  // after a failure that may pass, such as a full disk
 constexpr int kRetryAfterS = 10;
-constexpr std::size_t kMostAnswers = 1000;
+constexpr std::size_t kMostFiles = 1000;  // above it, refusals are forgotten
 
 std::string json_of(const PushStatus& status) {
   return spec::fields_to_json(status, spec::Written::whole).dump() + "\n";
-}
-
-std::int64_t unix_now() {
-  return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
-std::string file_sha256(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  Sha256 sum;
-  std::string piece(1 << 16, '\0');
-  while (in.read(piece.data(), static_cast<std::streamsize>(piece.size())) || in.gcount() > 0) {
-    sum.add({piece.data(), static_cast<std::size_t>(in.gcount())});
-  }
-  return sum.hex();
-}
-
-// Clients must not learn about this machine's disk.
-std::string without_path(std::string message, const fs::path& file) {
-  for (auto at = message.find(file.string()); at != std::string::npos; at = message.find(file.string())) {
-    message.replace(at, file.string().size(), "the export");
-  }
-  return message;
 }
 
 }  // namespace
@@ -59,6 +36,7 @@ PushReceiver::PushReceiver(fs::path db, std::vector<MachineKey> keys, const Push
   fs::create_directories(folder_, error);
   if (error) throw InputError(fmt::format("[serve] {} cannot be made: {}", folder_.string(), error.message()));
   find_files();
+  drop_parts("", limits_.part_age);
   worker_ = std::thread([this] { work(); });
 }
 
@@ -86,9 +64,9 @@ std::string PushReceiver::why_not_signed(const PushRequestHead& head, std::strin
     return "this server has no key of that machine, or another one";
   }
   // After the signature, so that only a machine with a key learns the server's time.
-  if (std::abs(time_s - unix_now()) > kSignatureSeconds) {
+  if (std::abs(time_s - signature_time()) > kSignatureSeconds) {
     return fmt::format("the machine's clock differs from the server's {} by {} s; at most {} s are allowed", utc_now(),
-                       std::abs(time_s - unix_now()), kSignatureSeconds);
+                       std::abs(time_s - signature_time()), kSignatureSeconds);
   }
   return "";
 }
@@ -114,78 +92,83 @@ void PushReceiver::find_files() {
     }
     files_[key] = file;
   }
-  drop_old_files();
 }
 
-void PushReceiver::drop_old_files() {
-  const auto oldest = fs::file_time_type::clock::now() - limits_.part_age;
+void PushReceiver::drop_parts(const std::string& machine, std::chrono::minutes unused) {
+  const auto oldest = fs::file_time_type::clock::now() - unused;
   std::erase_if(files_, [&](const auto& one) {
     const auto& [key, file] = one;
-    if (file.status.state == PushState::waiting) return false;
+    if (file.status.state != PushState::receiving || (!machine.empty() && key.first != machine)) return false;
     std::error_code error;
     const auto path = path_of(key, file.size);
-    // A file that is stored or refused has gone, and its answer is kept while there are at most kMostAnswers.
-    if (file.status.state != PushState::receiving) return files_.size() > kMostAnswers;
-    return fs::last_write_time(path, error) < oldest && fs::remove(path, error);
+    if (fs::last_write_time(path, error) > oldest && !error) return false;
+    fs::remove(path, error);
+    return true;
   });
 }
 
 std::int64_t PushReceiver::waiting_bytes(const std::string& machine) const {
   std::int64_t out = 0;
   for (const auto& [key, file] : files_) {
-    const bool counts = file.status.state == PushState::receiving || file.status.state == PushState::waiting;
-    if (counts && key.first == machine) out += file.size;
+    if (key.first == machine && file.status.state != PushState::refused) out += file.status.have;
   }
   return out;
 }
 
-// The database knows files of other machines and of earlier servers.
-const PushReceiver::File* PushReceiver::known(const Key& key) {
-  auto found = files_.find(key);
-  if (found != files_.end()) return &found->second;
-  const auto push = find_push(open_database(db_, {.mode = OpenMode::read_only}), key.second);
-  if (!push) return nullptr;
-  return &(files_[key] = {.size = push->bytes,
-                          .status = {.state = PushState::stored,
-                                     .have = push->bytes,
-                                     .added = push->added,
-                                     .present = push->present,
-                                     .reason = {}}});
+// The database knows files of all machines and of earlier servers.
+std::optional<PushStatus> PushReceiver::stored(const std::string& sha256) const {
+  const auto db = open_database(db_, {.mode = OpenMode::read_only});
+  const auto push = find_push(db, sha256);
+  if (!push) return std::nullopt;
+  return PushStatus{
+      .state = PushState::stored, .have = push->bytes, .added = push->added, .present = push->present, .reason = {}};
 }
 
 PushReceiver::Reply PushReceiver::look(const std::string& machine, const std::string& sha256) {
-  const std::lock_guard lock(mutex_);
-  const auto* file = known({machine, sha256});
-  return {.text = json_of(file == nullptr ? PushStatus{} : file->status)};
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = files_.find({machine, sha256});
+    if (found != files_.end()) return {.text = json_of(found->second.status)};
+  }
+  return {.text = json_of(stored(sha256).value_or(PushStatus{}))};
 }
 
 PushReceiver::Reply PushReceiver::take(const std::string& machine, const std::string& sha256, std::int64_t offset,
                                        std::int64_t size, std::string_view part) {
   if (size > limits_.most_bytes) {
     return {.status = kTooLarge,
-            .text = fmt::format("the file has {} bytes, and this server takes at most {}; push fewer runs at once\n",
-                                size, limits_.most_bytes)};
+            .text = fmt::format("the file has {} bytes, and this server takes at most {} (--accept-limit)\n", size,
+                                limits_.most_bytes)};
   }
   const auto length = static_cast<std::int64_t>(part.size());
   if (size <= 0 || offset < 0 || length == 0 || length > size - offset) {
     return {.status = kBad, .text = "offset, size and the length of the part contradict each other\n"};
   }
+  if (offset == 0) {
+    if (const auto known = stored(sha256)) return {.text = json_of(*known)};
+  }
   const std::lock_guard lock(mutex_);
   const Key key{machine, sha256};
-  if (const auto* file = known(key); file == nullptr) {
-    drop_old_files();
+  auto found = files_.find(key);
+  // A refused file may come once more: the reason may have been this server's.
+  if (found != files_.end() && found->second.status.state == PushState::refused && offset == 0) {
+    files_.erase(found);
+    found = files_.end();
+  }
+  if (found == files_.end()) {
+    if (offset != 0) return {.text = json_of({})};
+    drop_parts("", limits_.part_age);
+    drop_parts(machine, limits_.idle_part_age);
     if (waiting_bytes(machine) + size > limits_.most_waiting_bytes) {
       return {.status = kTooMany,
-              .text = "files of this machine still wait for the database; continue later\n",
+              .text = "this server keeps too many bytes of this machine that are not in its database yet\n",
               .retry_after_s = kRetryAfterS};
     }
-    files_[key] = {.size = size};
-  } else if (file->status.state != PushState::receiving || offset != file->status.have) {
-    return {.text = json_of(file->status)};
+    found = files_.emplace(key, File{.size = size, .status = {}}).first;
   }
-  auto& file = files_.at(key);
+  auto& file = found->second;
   if (file.size != size) return {.status = kBad, .text = "the parts of this file name different sizes\n"};
-  if (offset != file.status.have) return {.text = json_of(file.status)};
+  if (file.status.state != PushState::receiving || offset != file.status.have) return {.text = json_of(file.status)};
   return append(key, file, part);
 }
 
@@ -197,37 +180,53 @@ PushReceiver::Reply PushReceiver::append(const Key& key, File& file, std::string
   std::error_code error;
   const auto have = fs::file_size(path, error);
   file.status.have = error ? 0 : static_cast<std::int64_t>(have);
-  if (!out) {
-    return {.status = kNoRoom,
-            .text = "the server cannot keep the file; its disk may be full\n",
-            .retry_after_s = kRetryAfterS};
-  }
   if (file.status.have == file.size) {
     file.status.state = PushState::waiting;
     complete_.push_back(key);
     changed_.notify_all();
+  } else if (!out) {
+    if (file.status.have == 0) files_.erase(key);
+    return {.status = kNoRoom,
+            .text = "the server cannot keep the file; its disk may be full\n",
+            .retry_after_s = kRetryAfterS};
   }
   return {.text = json_of(file.status)};
+}
+
+// Clients must not learn about this machine's disk.
+std::string PushReceiver::without_paths(std::string message, const fs::path& file) const {
+  message = without_folder(std::move(message), file);
+  for (auto at = message.find(file.filename().string()); at != std::string::npos;
+       at = message.find(file.filename().string())) {
+    message.replace(at, file.filename().string().size(), "the export");
+  }
+  return without_folder(std::move(message), db_);
+}
+
+// A database of this server that is broken or gone is no fault of a file.
+void PushReceiver::require_database() const {
+  try {
+    open_database(db_, {.mode = OpenMode::read_only});
+  } catch (const InputError& e) {
+    throw std::runtime_error(e.what());
+  }
 }
 
 PushStatus PushReceiver::store(const Key& key, const File& file) const {
   auto out = file.status;
   const auto path = path_of(key, file.size);
   try {
-    if (file_sha256(path) != key.second) throw InputError("[push] the bytes do not have the hash of their name");
-    const auto push = import_push(db_, path,
-                                  {.sha256 = key.second,
-                                   .machine = key.first,
-                                   .received_utc = utc_now(),
-                                   .bytes = file.size,
-                                   .added = 0,
-                                   .present = 0});
-    out = {.state = PushState::stored, .have = file.size, .added = push.added, .present = push.present, .reason = {}};
+    const auto hash = sha256_of_file(path);
+    if (!hash) throw std::runtime_error("the server cannot read the file");
+    if (*hash != key.second) throw InputError("[push] the bytes do not have the hash of their name");
+    require_database();
+    import_push(db_, path, {.sha256 = key.second, .machine = key.first, .received_utc = utc_now(), .bytes = file.size});
+    out = {.state = PushState::stored};
   } catch (const InputError& e) {
     out.state = PushState::refused;
-    out.reason = without_path(e.what(), path);
+    out.reason = without_paths(e.what(), path);
   } catch (const std::exception& e) {
-    out.reason = without_path(e.what(), path);  // another process writes, or the disk is full: it continues to wait
+    out.reason = without_paths(e.what(), path);  // another process writes, or the disk is full: it continues to wait
   }
   return out;
 }
@@ -240,18 +239,22 @@ void PushReceiver::work() {
       continue;
     }
     const auto key = complete_.front();
+    complete_.pop_front();
     const auto file = files_.at(key);
     lock.unlock();
     const auto status = store(key, file);
     lock.lock();
     files_.at(key).status = status;
     if (status.state == PushState::waiting) {
-      changed_.wait_for(lock, kAgain, [this] { return ends_; });
+      complete_.push_back(key);  // behind those of other machines
+      changed_.wait_for(lock, limits_.again, [this] { return ends_; });
       continue;
     }
-    complete_.pop_front();
     std::error_code error;
     fs::remove(path_of(key, file.size), error);
+    if (status.state == PushState::stored) files_.erase(key);
+    if (files_.size() > kMostFiles)
+      std::erase_if(files_, [](const auto& one) { return one.second.status.state == PushState::refused; });
   }
 }
 

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -22,8 +23,11 @@ namespace perfbench::harness {
 
 struct PushLimits {
   std::int64_t most_bytes = std::int64_t{64} << 20;           // of a file
-  std::int64_t most_waiting_bytes = std::int64_t{256} << 20;  // of a machine's files that are not in the database yet
-  std::chrono::hours part_age{24};                            // an unfinished file is deleted after this time
+  std::int64_t most_waiting_bytes = std::int64_t{256} << 20;  // that are kept of a machine's files
+  std::chrono::minutes part_age{24 * 60};  // an unfinished file that no part was added to for so long is deleted
+  // The same when its machine sends another file: an interrupted push must not use up the machine's share.
+  std::chrono::minutes idle_part_age{10};
+  std::chrono::milliseconds again{5000};  // pause after a failure that may pass, such as a full disk
 };
 
 // A request of a machine, as it was received.
@@ -65,12 +69,14 @@ class PushReceiver {
 
   std::filesystem::path path_of(const Key& key, std::int64_t size) const;
   void find_files();
-  void drop_old_files();
+  void drop_parts(const std::string& machine, std::chrono::minutes unused);
   std::int64_t waiting_bytes(const std::string& machine) const;
-  const File* known(const Key& key);
+  std::optional<PushStatus> stored(const std::string& sha256) const;
   Reply append(const Key& key, File& file, std::string_view part);
+  void require_database() const;
   void work();
   PushStatus store(const Key& key, const File& file) const;
+  std::string without_paths(std::string message, const std::filesystem::path& file) const;
 
   const std::filesystem::path db_;
   const std::filesystem::path folder_;
@@ -78,7 +84,7 @@ class PushReceiver {
   const PushLimits limits_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::map<Key, File> files_;
+  std::map<Key, File> files_;  // that are not in the database
   std::deque<Key> complete_;
   bool ends_ = false;
   std::thread worker_;  // last: it uses the others

@@ -99,16 +99,6 @@ Answer answer_of(int status, const reports::Document& document, const reports::S
           .data = reports::page_data(document, site)};
 }
 
-// The message with the file's name in place of its path: clients must not learn about this machine's disk.
-std::string without_folder(std::string message, const std::filesystem::path& file) {
-  const auto path = file.string();
-  const auto name = file.filename().string();
-  for (auto at = message.find(path); at != std::string::npos; at = message.find(path, at + name.size())) {
-    message.replace(at, path.size(), name);
-  }
-  return message;
-}
-
 // Makes pages on one thread.
 class PageMaker {
  public:

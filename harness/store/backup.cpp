@@ -24,8 +24,22 @@ void require_sound(const Connection& db) {
   }
 }
 
-// Copies a database that is open for reading into a file that does not exist yet.
-BackupReport copy(const Connection& from, const fs::path& to) {
+// SQLite would take the log of an earlier database for that of the new one.
+void require_no_log(const fs::path& file) {
+  for (const auto* suffix : {"-wal", "-journal"}) {
+    const auto log = file.string() + suffix;
+    if (!fs::exists(log)) continue;
+    throw InputError(
+        fmt::format("[store] {} belongs to an earlier database of that name: open that one once with "
+                    "perfbench, or move both away together",
+                    log));
+  }
+}
+
+enum class Older { is_replaced, is_an_error };
+
+BackupReport copy(const Connection& from, const fs::path& to, Older older) {
+  require_no_log(to);
   const TemporaryFile copied(to, "copy");
   copy_database(from, copied.path());
   BackupReport out;
@@ -35,7 +49,13 @@ BackupReport copy(const Connection& from, const fs::path& to) {
     out.attempts = attempt_count(copy);
   }
   out.file_bytes = fs::file_size(copied.path());
-  fs::rename(copied.path(), to);
+  if (older == Older::is_replaced) {
+    fs::rename(copied.path(), to);
+    return out;
+  }
+  std::error_code error;
+  fs::create_hard_link(copied.path(), to, error);  // does not replace a database that was made meanwhile
+  if (error) throw InputError(fmt::format("[restore] {} cannot be made: {}", to.string(), error.message()));
   return out;
 }
 
@@ -54,16 +74,17 @@ BackupReport back_up(const fs::path& db, const fs::path& file) {
       throw InputError("[backup] " + file.string() + " exists and is not a database of perfbench: name another file");
     }
   }
-  return copy(from, file);
+  return copy(from, file, Older::is_replaced);
 }
 
 BackupReport restore(const fs::path& file, const fs::path& db) {
   if (fs::exists(db)) {
-    throw InputError("[restore] " + db.string() + " exists: move it away first, so that nothing is lost");
+    throw InputError("[restore] " + db.string() +
+                     " exists: move it away first, together with its -wal file, so that nothing is lost");
   }
   const auto from = open_database(file, {.mode = OpenMode::read_only});
   require_sound(from);
-  return copy(from, db);
+  return copy(from, db, Older::is_an_error);
 }
 
 }  // namespace perfbench::harness

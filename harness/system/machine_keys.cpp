@@ -1,18 +1,22 @@
 #include "harness/system/machine_keys.h"
 
+#include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <fstream>
 #include <set>
 #include <sstream>
 
+#include "harness/system/files.h"
 #include "harness/system/input_error.h"
 #include "harness/system/sha256.h"
 
@@ -89,6 +93,19 @@ std::string new_machine_key_line(const std::string& machine) {
   std::string out = machine + " ";
   for (const auto byte : bytes) out += fmt::format("{:02x}", byte);
   return out;
+}
+
+void write_key_file(const std::filesystem::path& file, const std::string& line) {
+  std::error_code error;
+  if (!file.parent_path().empty()) std::filesystem::create_directories(file.parent_path(), error);
+  const FileDescriptor fd(::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR));
+  const auto text = line + "\n";
+  if (fd.is_open() && ::write(fd.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size())) return;
+  throw InputError(fmt::format("[push] the key cannot be written to {}: {}", file.string(), std::strerror(errno)));
+}
+
+std::int64_t signature_time() {
+  return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
 std::string request_signature(const MachineKey& key, const SignedParts& parts) {

@@ -23,6 +23,10 @@ std::vector<MachineKey> read_machine_keys(const std::filesystem::path& file);
 // not valid.
 std::string new_machine_key_line(const std::string& machine);
 
+// Writes the line to a new file that only its owner may read, in a folder that is made if needed. Throws InputError if
+// the file exists.
+void write_key_file(const std::filesystem::path& file, const std::string& line);
+
 // The headers of a signed request.
 inline constexpr const char* kMachineHeader = "X-Perfbench-Machine";
 inline constexpr const char* kTimeHeader = "X-Perfbench-Time";  // seconds since 1970, UTC
@@ -30,6 +34,9 @@ inline constexpr const char* kSignatureHeader = "X-Perfbench-Signature";
 
 // A signature is accepted this long before and after its time, so that a recorded request is of no use later.
 inline constexpr std::int64_t kSignatureSeconds = 300;
+
+// The present time of signatures.
+std::int64_t signature_time();
 
 struct SignedParts {
   std::string_view method;  // "POST"

@@ -4,6 +4,7 @@
 #include <openssl/hmac.h>
 
 #include <array>
+#include <fstream>
 #include <stdexcept>
 
 namespace perfbench::harness {
@@ -49,6 +50,17 @@ std::string sha256_hex(std::string_view bytes) {
   Sha256 sum;
   sum.add(bytes);
   return sum.hex();
+}
+
+std::optional<std::string> sha256_of_file(const std::filesystem::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  if (!in) return std::nullopt;
+  Sha256 sum;
+  std::string piece(std::size_t{1} << 16, '\0');
+  while (in.read(piece.data(), static_cast<std::streamsize>(piece.size())) || in.gcount() > 0) {
+    sum.add({piece.data(), static_cast<std::size_t>(in.gcount())});
+  }
+  return in.bad() ? std::nullopt : std::optional(sum.hex());
 }
 
 std::string hmac_sha256_hex(std::string_view key, std::string_view message) {

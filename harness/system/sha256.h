@@ -1,7 +1,9 @@
 // SHA-256 (FIPS 180-4).
 #pragma once
 
+#include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -25,6 +27,9 @@ class Sha256 {
 
 // The hash of `bytes` as 64 lower-case hex digits.
 std::string sha256_hex(std::string_view bytes);
+
+// The hash of a file; nullopt if it cannot be read.
+std::optional<std::string> sha256_of_file(const std::filesystem::path& file);
 
 // HMAC-SHA-256 (RFC 2104) as 64 lower-case hex digits.
 std::string hmac_sha256_hex(std::string_view key, std::string_view message);

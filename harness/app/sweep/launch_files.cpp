@@ -22,11 +22,14 @@ class EngineCells {
  public:
   EngineCells(const LaunchFilesRequest& request, const ModelCatalog& catalog, fs::path data_dir)
       : matrix_(request.matrix), catalog_(catalog), data_dir_(std::move(data_dir)) {
-    // An image has perfbench in its PATH. Nodes that share a file system have it where it is here.
-    known_as_.perfbench = request.file.image.empty() ? fs::read_symlink("/proc/self/exe").string() : "perfbench";
+    // An image has perfbench in its PATH. Nodes that share a file system have it, and the matrix, where they are here.
+    known_as_.in_image = !request.file.image.empty();
+    known_as_.perfbench = known_as_.in_image ? "perfbench" : fs::read_symlink("/proc/self/exe").string();
     const auto file = fs::weakly_canonical(matrix_file(matrix_.file, data_dir_));
     if (file.parent_path() == fs::weakly_canonical(data_dir_ / "matrices")) {
       known_as_.matrix = file.stem();
+    } else if (!known_as_.in_image) {
+      known_as_.matrix = file;
     } else {
       std::ifstream in(file, std::ios::binary);
       known_as_.text.assign(std::istreambuf_iterator<char>(in), {});
@@ -34,7 +37,7 @@ class EngineCells {
   }
 
   EngineCell known_as(const Cell& cell) const {
-    require_installed_model(cell);
+    if (known_as_.in_image) require_nothing_of_here(cell);
     auto selected = matrix_;
     for (const auto& [axis, value] : cell.axes) selected.overrides.only.push_back(axis + "=" + value);
     const auto found = expand_matrix(selected, catalog_, data_dir_).cells;
@@ -51,14 +54,22 @@ class EngineCells {
   }
 
  private:
-  void require_installed_model(const Cell& cell) const {
+  // An image has the files of perfbench and no others of this machine.
+  void require_nothing_of_here(const Cell& cell) const {
+    for (const auto* path : {&cell.run.data.path, &cell.run.evaluation.path, &cell.run.checkpoint.restore}) {
+      if (path->empty()) continue;
+      throw InputError(
+          fmt::format("the cell reads {}, which the image does not have: leave --image out, or use "
+                      "synthetic data",
+                      *path));
+    }
     const auto& model = cell.run.model;
     // A name in brackets has the fields that the matrix changes.
     const auto name = model.name.substr(0, model.name.find('['));
     const auto names = catalog_.model_names();
     const bool is_known = std::binary_search(names.begin(), names.end(), name);
     if (is_known && (name != model.name || json_of(catalog_.model(name).model) == json_of(model))) return;
-    throw InputError(fmt::format("the model '{}' is in a file of its own, which the job does not have", model.name));
+    throw InputError(fmt::format("the model '{}' is in a file of its own, which the image does not have", model.name));
   }
 
   static spec::Json json_of(const spec::ModelSpec& model) { return spec::fields_to_json(model, spec::Written::whole); }
@@ -83,6 +94,7 @@ void require_nodes_of(const Cell& cell, const ModelCatalog& catalog) {
 }  // namespace
 
 LaunchFiles launch_files(const LaunchFilesRequest& request, const Installation& installation) {
+  check_launch_file_request(request.file);
   const auto data_dir = installation.data_dir();
   const ModelCatalog catalog(data_dir);
   auto expansion = load_matrix(request.matrix, catalog, data_dir);

@@ -39,7 +39,11 @@ MachineKey key_of(const std::filesystem::path& named) {
 
 ExitCode push(PushOptions& options) {
   if (!options.new_key.empty()) {
-    reports::print("{}\n", new_machine_key_line(options.new_key));
+    const auto file = options.key.empty() ? default_key_file() : options.key;
+    const auto line = new_machine_key_line(options.new_key);
+    write_key_file(file, line);
+    reports::print(stderr, "written to {}; the server's file of keys needs this line:\n", file.string());
+    reports::print("{}\n", line);
     return ExitCode::fine;
   }
   if (options.push.url.empty()) throw InputError("[push] name the server: perfbench push https://perf.example.com");
@@ -49,10 +53,12 @@ ExitCode push(PushOptions& options) {
   Interruption interruption;
   const auto report = push_runs(options.push, interruption.fd());
   for (const auto& refused : report.refused) reports::print(stderr, "refused: {}\n", refused);
+  for (const auto& left_out : report.left_out) reports::print(stderr, "note: left out, {}\n", left_out);
   reports::print("{} files sent, {} already there; {} attempts added, {} already there\n", report.files, report.known,
                  report.added, report.present);
   if (report.cancelled) reports::print(stderr, "cancelled; the next push continues\n");
-  return report.cancelled ? ExitCode::failure : report.refused.empty() ? ExitCode::fine : ExitCode::usage;
+  if (report.cancelled) return ExitCode::failure;
+  return report.refused.empty() && report.left_out.empty() ? ExitCode::fine : ExitCode::usage;
 }
 
 }  // namespace
@@ -67,17 +73,19 @@ void add_push(CLI::App& app, CommandContext& context) {
       ->check(selection_complaint)
       ->capture_default_str();
   add_path(*command, "--key", options->key, PathIs::file,
-           "file with this machine's line of the server's keys; default: ~/.config/perfbench/push.key");
-  command->add_option("--new-key", options->new_key, "print a line with a new key for this machine, and send nothing")
+           "file with this machine's key, a line of the server's file; default: ~/.config/perfbench/push.key");
+  command
+      ->add_option("--new-key", options->new_key,
+                   "make the file with a new key for this machine, print its line for the server, and send nothing")
       ->type_name("MACHINE");
   command->footer(
       "A file is sent for each sweep. The server says which ones it has, and how much of an unfinished one, so that a\n"
       "push can be repeated at any time. Runs are checked as by `perfbench import`.\n"
       "Examples:\n"
-      "  perfbench push --new-key node7 > ~/.config/perfbench/push.key      (the server needs the same line)\n"
+      "  perfbench push --new-key node7\n"
       "  perfbench push https://perf.example.com --db nightly.db\n"
       "  perfbench push http://127.0.0.1:8123 --db nightly.db --select latest --key push.key\n"
-      "Exit codes: 0 success; 3 wrong input, or a file was refused; 4 cancelled.");
+      "Exit codes: 0 success; 3 wrong input, or something was refused or cannot be read; 4 cancelled.");
   command->callback([options, &context] { context.exit_code = push(*options); });
 }
 

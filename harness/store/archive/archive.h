@@ -51,6 +51,12 @@ struct ArchiveHeader {
   }
 };
 
+// The records that a file may have.
+enum class ArchivedRecords {
+  all,
+  measured,  // attempts, and comparisons in pairs with their judgements: nothing that people add, and no alerts
+};
+
 // Whether the file begins like an export; false if it does not exist.
 bool is_archive(const std::filesystem::path& file);
 

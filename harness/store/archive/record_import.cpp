@@ -72,7 +72,7 @@ using KnownEntries = std::set<std::string>;
 
 class RecordImport::Impl {
  public:
-  Impl(Connection& db, std::string file) : db_(db), file_(std::move(file)) {
+  Impl(Connection& db, std::string file, ArchivedRecords records) : db_(db), file_(std::move(file)), records_(records) {
     for (const auto* what : {"attempts", "steps", "tags", "notes", "baselines", "comparisons", "judgements",
                              "bisections", "alerts", "selftest_results"})
       counts_[what];
@@ -121,11 +121,12 @@ class RecordImport::Impl {
   void take_record(std::string_view record) {
     if (EvidenceLines::begins(tag_) || EvidenceLines::has(tag_)) return take_evidence(record);
     if (tag_ == "sweep") return take_sweep(parse_record<SweepEntry>(record));
+    if (tag_ == "comparison") return take_comparison(parse_record<StoredComparison>(record));
+    if (tag_ == "judgement") return take_judgement(parse_record<Judgement>(record));
+    if (records_ == ArchivedRecords::measured) refuse("the file may have runs and comparisons only");
     if (tag_ == "tag") return take_tag(parse_record<TagEntry>(record));
     if (tag_ == "note") return take_note(parse_record<NoteEntry>(record));
     if (tag_ == "baseline") return take_baseline(parse_record<BaselineEntry>(record));
-    if (tag_ == "comparison") return take_comparison(parse_record<StoredComparison>(record));
-    if (tag_ == "judgement") return take_judgement(parse_record<Judgement>(record));
     if (tag_ == "bisection") return take_bisection(parse_record<BisectionRecord>(record));
     if (tag_ == "alert") return take_alert(parse_record<Alert>(record));
     if (tag_ == "selftest_result") return take_selftest_result(parse_record<StoredSelftestResult>(record));
@@ -273,6 +274,7 @@ class RecordImport::Impl {
 
   Connection& db_;
   std::string file_;
+  const ArchivedRecords records_;
   std::int64_t line_ = 0;
   std::string tag_ = "?";
   std::string attempt_;  // the attempt whose lines are being read
@@ -284,7 +286,8 @@ class RecordImport::Impl {
   ImportCounts counts_;
 };
 
-RecordImport::RecordImport(Connection& db, std::string file) : impl_(std::make_unique<Impl>(db, std::move(file))) {}
+RecordImport::RecordImport(Connection& db, std::string file, ArchivedRecords records)
+    : impl_(std::make_unique<Impl>(db, std::move(file), records)) {}
 RecordImport::~RecordImport() = default;
 
 void RecordImport::take(std::string_view line) {

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "harness/store/archive/archive.h"
 #include "harness/store/sqlite.h"
 
 namespace perfbench::harness {
@@ -25,7 +26,7 @@ using ImportCounts = std::map<std::string, ImportCount>;
 // Call it inside a transaction. Errors are InputErrors whose messages name the file, the mistake and its place.
 class RecordImport {
  public:
-  RecordImport(Connection& db, std::string file);
+  RecordImport(Connection& db, std::string file, ArchivedRecords records = ArchivedRecords::all);
   ~RecordImport();
 
   void take(std::string_view line);  // without its newline

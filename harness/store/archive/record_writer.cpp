@@ -37,18 +37,27 @@ std::vector<std::int64_t> selected_keys(const Connection& store, const Selection
 
 class RecordWriter {
  public:
-  RecordWriter(const Connection& store, const Selection& selection, const LineSink& sink)
-      : store_(store), is_all_(is_all(selection)), sink_(sink) {}
+  RecordWriter(const Connection& store, const Selection& selection, ArchivedRecords records, const LineSink& sink)
+      : store_(store), is_all_(is_all(selection)), records_(records), sink_(sink) {}
 
   WrittenRecords write(const std::vector<std::int64_t>& attempt_keys) {
     for (const auto key : attempt_keys) readable([&] { write_attempt(key); });
+    if (records_ == ArchivedRecords::all) write_annotations();
+    for (const auto& id : finished_comparisons(store_)) readable([&] { write_comparison(id); });
+    if (records_ == ArchivedRecords::all && is_all_) write_ledgers();
+    return written_;
+  }
+
+ private:
+  void write_annotations() const {
     for (const auto& tag : list_tags(store_)) readable([&] { write_said("tag", tag, {"tags", "name " + tag.name}); });
     for (const auto& note : list_notes(store_)) {
       readable([&] { write_said("note", note, {"notes", "created_utc " + note.created_utc}); });
     }
     for (const auto& baseline : list_baselines(store_)) readable([&] { write_baseline(baseline); });
-    for (const auto& id : finished_comparisons(store_)) readable([&] { write_comparison(id); });
-    if (!is_all_) return written_;
+  }
+
+  void write_ledgers() const {
     for (const auto& id : judgement_ids(store_)) readable([&] { write_judgement(id); });
     for (const auto& one : finished_bisections(store_)) {
       readable([&] { put("bisection", one, {"bisections", "started_utc " + one.started_utc}); });
@@ -59,10 +68,8 @@ class RecordWriter {
     for (const auto& one : stored_selftest_results(store_)) {
       readable([&] { put("selftest_result", one, {"selftest_results", "measure " + one.measure}); });
     }
-    return written_;
   }
 
- private:
   template <class Write>
   void readable(const Write& write) const {
     try {
@@ -154,6 +161,7 @@ class RecordWriter {
 
   const Connection& store_;
   bool is_all_;
+  const ArchivedRecords records_;
   const LineSink& sink_;
   std::set<std::string> sweeps_;
   std::set<std::int64_t> attempts_;
@@ -183,8 +191,9 @@ NoteEntry entry_of(const Connection& db, const Note& note) {
   return out;
 }
 
-WrittenRecords write_records(const Connection& store, const Selection& selection, const LineSink& sink) {
-  return RecordWriter(store, selection, sink).write(selected_keys(store, selection));
+WrittenRecords write_records(const Connection& store, const Selection& selection, ArchivedRecords records,
+                             const LineSink& sink) {
+  return RecordWriter(store, selection, records, sink).write(selected_keys(store, selection));
 }
 
 }  // namespace perfbench::harness

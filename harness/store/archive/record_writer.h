@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "harness/store/archive/archive.h"
 #include "harness/store/archive/record_line.h"
 #include "harness/store/attempts/attempt_keys.h"
 #include "harness/store/ledgers/baseline_ledger.h"
@@ -75,6 +76,7 @@ struct WrittenRecords {
 // baselines and A/B comparisons that use no other attempts. Records that cannot be read, or could not be imported, are
 // left out (Connection::left_out). Messages to a webhook are not exported, because the other database would send them
 // again. Throws InputError for a selection that names nothing.
-WrittenRecords write_records(const Connection& store, const Selection& selection, const LineSink& sink);
+WrittenRecords write_records(const Connection& store, const Selection& selection, ArchivedRecords records,
+                             const LineSink& sink);
 
 }  // namespace perfbench::harness

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/store/archive/archive.h"
 #include "harness/store/archive/record_import.h"
 #include "harness/store/ledgers/push_ledger.h"
 #include "harness/store/queries/query.h"
@@ -18,6 +19,7 @@ struct ExportRequest {
   Selection selection = {SelectionKind::all, {}, 0};  // all: everything that write_records() knows
   std::filesystem::path file;
   std::string perfbench_version;
+  ArchivedRecords records = ArchivedRecords::all;
 };
 
 struct ExportReport {
@@ -44,6 +46,7 @@ ImportCounts import_runs(const std::filesystem::path& db, const std::filesystem:
 
 // The same for a file that `push.machine` sent to a server, and records who sent what in the same transaction. Returns
 // the record, which is the earlier one if the database has the same file already. Messages name the file "the export".
+// Refuses other records than ArchivedRecords::measured.
 Push import_push(const std::filesystem::path& db, const std::filesystem::path& file, Push push);
 
 }  // namespace perfbench::harness

@@ -35,11 +35,4 @@ std::optional<Push> find_push(const Connection& db, const std::string& sha256) {
   return row.step() ? std::optional(read_push(row)) : std::nullopt;
 }
 
-std::vector<Push> load_pushes(const Connection& db) {
-  Statement rows(db, kPushes + "ORDER BY received_utc DESC, push_key DESC");
-  std::vector<Push> out;
-  while (rows.step()) out.push_back(read_push(rows));
-  return out;
-}
-
 }  // namespace perfbench::harness

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "harness/store/sqlite.h"
 
@@ -26,8 +25,5 @@ void record_push(Connection& db, const Push& push, std::int64_t last_attempt);
 std::int64_t last_attempt_key(const Connection& db);
 
 std::optional<Push> find_push(const Connection& db, const std::string& sha256);
-
-// The newest first.
-std::vector<Push> load_pushes(const Connection& db);
 
 }  // namespace perfbench::harness

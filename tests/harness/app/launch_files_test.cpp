@@ -11,6 +11,7 @@
 namespace perfbench::harness {
 namespace {
 
+namespace fs = std::filesystem;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -85,16 +86,23 @@ TEST_F(LaunchFilesOfMatrices, AJobOfTheEngineHasTheMatrixAndSelectsItsCell) {
                          .files;
   ASSERT_THAT(files, SizeIs(2));
   EXPECT_NE(files[0].name, files[1].name);
-  EXPECT_THAT(files[0].text, AllOf(HasSubstr("cat > \"$RUN_DIR\"/matrix.yaml <<'END'\nname: own\n"),
-                                   HasSubstr("sweep \"$RUN_DIR\"/matrix.yaml --db=\"$RUN_DIR\"/perf.db --only=steps=6 "
+  EXPECT_THAT(files[0].text, AllOf(Not(HasSubstr("cat >")),
+                                   HasSubstr("own.yaml --db=\"${RUN_DIR}\"/perf.db --only=steps=6 "
                                              "--only=attention=flash --only=steps=6 --only=seed=7 --set=seed=7\n"),
                                    HasSubstr("#SBATCH --partition=gpu\n")));
   LaunchFilesRequest installed{.matrix = {.file = "quickstart", .overrides = {.only = {"attention=flash"}}},
                                .file = {.form = LaunchForm::docker}};
   const auto docker = launch_files(installed, {}).files;
   ASSERT_THAT(docker, Not(IsEmpty()));
-  EXPECT_THAT(docker[0].text, AllOf(HasSubstr("exec perfbench sweep quickstart --db="), Not(HasSubstr("cat >")),
-                                    HasSubstr("--entrypoint=sh with-perfbench ")));
+  EXPECT_THAT(docker[0].text,
+              AllOf(HasSubstr("exec perfbench sweep quickstart --db="), Not(HasSubstr("cat >")),
+                    HasSubstr("--user=\"$(id -u):$(id -g)\""), HasSubstr("--entrypoint=sh with-perfbench ")));
+  auto embedded = own("name: own\ndefaults: {model: gpt-tiny, seq_len: 64, global_batch: 4}\n");
+  embedded.file = {.form = LaunchForm::jobset, .image = "image"};
+  const auto jobset = launch_files(embedded, {}).files;
+  ASSERT_THAT(jobset, SizeIs(1));
+  EXPECT_THAT(jobset[0].text,
+              AllOf(HasSubstr("/matrix.yaml <<'END'\n"), HasSubstr(" name: own\n"), HasSubstr("fsGroup:")));
 }
 
 TEST_F(LaunchFilesOfMatrices, ACellThatHasNoFileSaysWhy) {
@@ -102,15 +110,22 @@ TEST_F(LaunchFilesOfMatrices, ACellThatHasNoFileSaysWhy) {
   for (const auto& [from, to] : {std::pair{"layers: 2", "layers: 3"}, {"name: gpt-tiny", "name: mine"}}) {
     model.replace(model.find(from), std::string(from).size(), to);
     write_text(scratch_ / "my.yaml", model);
-    EXPECT_THAT(
-        launch_files(own("name: own\ndefaults: {model: ./my.yaml, seq_len: 64, global_batch: 4}\n"), {}).refused,
-        ElementsAre(HasSubstr("is in a file of its own, which the job does not have")));
+    auto request = own("name: own\ndefaults: {model: ./my.yaml, seq_len: 64, global_batch: 4}\n");
+    EXPECT_THAT(launch_files(request, {}).files, SizeIs(1)) << "a job without an image has the files of here";
+    request.file = {.form = LaunchForm::docker};
+    EXPECT_THAT(launch_files(request, {}).refused,
+                ElementsAre(HasSubstr("is in a file of its own, which the image does not have")));
   }
   EXPECT_THAT(launch_files(own("name: own\ndefaults: {model: gpt-tiny, seq_len: 64, global_batch: 16, device: cuda, "
                                "hardware: h100, dp: 16}\n"),
                            {})
                   .refused,
               ElementsAre(HasSubstr("16 devices are inside a node, but a node of h100 has 8")));
+  fs::create_directories(scratch_ / "kept");
+  auto restores =
+      own("name: own\ndefaults: {model: gpt-tiny, seq_len: 64, global_batch: 4, checkpoint: {restore: kept}}\n");
+  restores.file = {.form = LaunchForm::docker};
+  EXPECT_THAT(launch_files(restores, {}).refused, ElementsAre(HasSubstr("kept, which the image does not have")));
   auto several = own("name: own\ndefaults: {model: gpt-tiny, seq_len: 64, global_batch: 4, dcn_dp: 2}\n");
   several.file = {.form = LaunchForm::jobset, .image = "image"};
   EXPECT_THAT(launch_files(several, {}).refused, ElementsAre(HasSubstr("needs an allocation of Slurm")));

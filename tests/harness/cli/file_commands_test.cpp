@@ -54,7 +54,7 @@ TEST_F(FileCommands, AScriptOfLaunchRunsItsCell) {
   const auto end = run_process({.command = {"bash", job.string()},
                                 .working_dir = dir_,
                                 .environment = {{"PATH", dir_.string() + ":" + std::getenv("PATH")},
-                                                {"RUN_DIR", (dir_ / "results").string()},
+                                                {"PERFBENCH_RUN_DIR", (dir_ / "results").string()},
                                                 {"SLURM_NODEID", "0"}}});
   ASSERT_EQ(end.exit_code, 0) << end.error_output;
   EXPECT_EQ(read_text(dir_ / "results" / "out"), "step 2\n");
@@ -80,14 +80,20 @@ TEST_F(FileCommands, LaunchRefusesWhatNoFileCanExpress) {
 
 TEST_F(FileCommands, PushNamesWhatIsMissing) {
   const auto line = run({"push", "--new-key", "node7"});
-  EXPECT_EQ(line.exit_code, 0);
+  EXPECT_EQ(line.exit_code, 0) << line.error_output;
   EXPECT_THAT(line.output, MatchesRegex("node7 [0-9a-f]{64}\n"));
-  EXPECT_NE(run({"push", "--new-key", "node7"}).output, line.output);
+  const auto file = dir_ / ".config/perfbench/push.key";
+  EXPECT_EQ(read_text(file), line.output);
+  EXPECT_EQ(fs::status(file).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+  EXPECT_EQ(run({"push", "--new-key", "node7"}).exit_code, 3) << "a key is not replaced";
+  const auto other = run({"push", "--new-key", "node8", "--key", "other.key"});
+  EXPECT_EQ(other.exit_code, 0);
   EXPECT_THAT(run({"push"}).error_output, HasSubstr("name the server"));
+  fs::remove(file);
   const auto without_key = run({"push", "http://127.0.0.1:1"});
   EXPECT_EQ(without_key.exit_code, 3);
   EXPECT_THAT(without_key.error_output, HasSubstr(".config/perfbench/push.key"));
-  write_text(dir_ / "keys", line.output + run({"push", "--new-key", "node8"}).output);
+  write_text(dir_ / "keys", line.output + other.output);
   fs::permissions(dir_ / "keys", fs::perms::owner_read | fs::perms::owner_write);
   EXPECT_THAT(run({"push", "http://127.0.0.1:1", "--key", "keys"}).error_output, HasSubstr("keys of several machines"));
   EXPECT_THAT(run({"serve", "--db", "t.db", "--accept", "absent"}).error_output, HasSubstr("absent cannot be read"));

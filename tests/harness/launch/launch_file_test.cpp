@@ -109,16 +109,16 @@ const std::vector<std::string> kHostile{"a'b", "$HOME", "`id`", "two  words", "\
 TEST_F(LaunchFiles, NoShellReadsTheWordsOfAProgram) {
   program_.env = {{"A", "x' ; id \"$HOME\""}};
   for (const auto& word : kHostile) program_.command.push_back(word);
-  program_.command.insert(program_.command.end(), {"{{brace}}", "out={run_dir}/x y"});
+  program_.command.insert(program_.command.end(), {"{{brace}}", "out={run_dir}_x y"});
   auto expected = kHostile;
   expected.push_back("{brace}");
   for (const auto form : {LaunchForm::slurm, LaunchForm::docker}) {
     SCOPED_TRACE(spec::enum_name(form));
     image_ = form == LaunchForm::docker ? "image" : "";
     const auto run_dir = (dir_ / "results of a run").string();
-    const auto seen = seen_by_program(file(form), {{"RUN_DIR", run_dir}});
+    const auto seen = seen_by_program(file(form), {{"PERFBENCH_RUN_DIR", run_dir}});
     auto words = expected;
-    words.push_back("out=" + run_dir + "/x y");
+    words.push_back("out=" + run_dir + "_x y");
     EXPECT_EQ(seen.at(0), Json(words));
     EXPECT_EQ(seen.at(1).at(0), "x' ; id \"$HOME\"");
     EXPECT_EQ(seen.at(2), run_dir);
@@ -257,6 +257,7 @@ TEST_F(LaunchFiles, AProgramWithALauncherOfItsOwnIsStartedOnce) {
   const auto slurm = file(LaunchForm::slurm);
   EXPECT_THAT(slurm.text, AllOf(HasSubstr("#SBATCH --ntasks-per-node=8\n"), HasSubstr("\nexec srun --nodes=2 -u"),
                                 Not(HasSubstr("script="))));
+  EXPECT_THAT(slurm.text, HasSubstr("PERFBENCH_RUN_DIR"));
   image_ = "image";
   EXPECT_THAT(complaint(LaunchForm::slurm), HasSubstr("inside an image cannot start ranks on other nodes"));
   EXPECT_THAT(complaint(LaunchForm::jobset), HasSubstr("srun starts its ranks on 2 nodes itself"));
@@ -271,17 +272,50 @@ TEST_F(LaunchFiles, AFormRefusesWorkThatItCannotExpress) {
   EXPECT_THAT(complaint(LaunchForm::xpk), HasSubstr("a line break"));
   program_.command = {"train", "it's"};
   EXPECT_THAT(complaint(LaunchForm::xpk), HasSubstr("a backslash or a single quote"));
+  for (const auto* word : {"$$", "$(x)"}) {
+    program_.command = {"train", word};
+    EXPECT_THAT(complaint(LaunchForm::xpk), HasSubstr("Kubernetes would change"));
+  }
   program_.command = {"{repo}/train"};
   EXPECT_THAT(complaint(LaunchForm::slurm), HasSubstr("--checkout"));
+  cell_.program_repo = "/home/ada/trainer";
+  EXPECT_THAT(file(LaunchForm::slurm).text, HasSubstr("exec /home/ada/trainer/train"));
+  in_job_.has_image = true;
+  EXPECT_THAT(complaint(LaunchForm::docker), HasSubstr("--checkout")) << "an image has no folder of here";
+}
+
+TEST_F(LaunchFiles, AnOptionThatAFormHasNoPlaceForIsRefused) {
+  const auto complaint = [](const LaunchFileRequest& request) -> std::string {
+    try {
+      check_launch_file_request(request);
+    } catch (const InputError& e) {
+      return e.what();
+    }
+    return "";
+  };
+  using F = LaunchForm;
+  EXPECT_EQ(complaint({.form = F::slurm, .partition = "p", .options = {"w"}, .time_limit_s = 1}), "");
+  EXPECT_EQ(complaint({.form = F::xpk, .options = {"w"}, .cluster = "c", .device_type = "t"}), "");
+  EXPECT_EQ(
+      complaint(
+          {.form = F::jobset, .time_limit_s = 1, .queue = "q", .secret = "s", .claim = "c", .resources = {{"x", 1}}}),
+      "");
+  EXPECT_THAT(complaint({.form = F::docker, .time_limit_s = 1}), HasSubstr("--time: a file of --render docker"));
+  EXPECT_THAT(complaint({.form = F::jobset, .options = {"w"}}), HasSubstr("--launch-option: "));
+  EXPECT_THAT(complaint({.form = F::docker, .partition = "p"}), HasSubstr("--partition"));
+  EXPECT_THAT(complaint({.form = F::slurm, .queue = "q"}), HasSubstr("--queue"));
+  EXPECT_THAT(complaint({.form = F::xpk, .resources = {{"x", 1}}}), HasSubstr("--resource"));
+  EXPECT_THAT(complaint({.form = F::slurm, .device_type = "t"}), HasSubstr("--device-type"));
+  EXPECT_THAT(complaint({.form = F::slurm, .options = {"--x\nrm"}}), HasSubstr("line break"));
 }
 
 TEST_F(LaunchFiles, XpkGetsOneLineAndItsPlaceholdersSayWhatTheyAre) {
   image_ = "image";
   program_.command = {"python3",   "-c",    "import sys, json; print(json.dumps(sys.argv[1:]))",
-                      "two words", "$HOME", "out={run_dir}/x"};
+                      "two words", "$HOME", "out={run_dir}_x"};
   const auto text = file(LaunchForm::xpk);
   const auto seen = seen_by_program(text, {{"CLUSTER", "c"}, {"DEVICE_TYPE", "h100-80gb-8"}});
-  EXPECT_EQ(seen, (Json{"two words", "$HOME", "out=/tmp/perfbench/x"}));
+  EXPECT_EQ(seen, (Json{"two words", "$HOME", "out=/tmp/perfbench_x"}));
   EXPECT_THAT(calls(), HasSubstr("workload create --workload=my-matrix-01234567 --cluster=c --device-type=h100-80gb-8 "
                                  "--num-nodes=1 --docker-image=image --max-restarts=0"));
   write_text(dir_ / "file", text.text);

@@ -101,6 +101,27 @@ TEST_F(AbRun, TheRuleAfterTheFirstRoundDecidesTheRest) {
   calls_.resize(4);
   EXPECT_EQ(run(with, 4, first).cells.back().pairs_used, 6U);
   EXPECT_THAT(rounds, ElementsAre(1.0));
+
+  // Also after the first rule would have ended it.
+  rounds.clear();
+  std::vector<ExecutedPair> four;
+  for (const std::size_t at : {0, 1, 2, 3, 6, 7, 8, 9}) four.push_back(result.pairs[at]);
+  calls_.resize(4);
+  EXPECT_EQ(run(with, 4, four).cells.back().pairs_used, 6U);
+  EXPECT_THAT(rounds, ElementsAre(1.0));
+}
+
+TEST_F(AbRun, AFirstPairThatFailedPlansNothing) {
+  auto with = hooks(1);
+  with.run = [this](const AbCell& cell, Side side) {
+    calls_.push_back({cell.label, side});
+    return calls_.size() == 1 ? crashed_run() : made_up_run(1 + noise_(0.001));
+  };
+  with.rule_after_first_round = [](double) {
+    ADD_FAILURE();
+    return made_up_rule(64);
+  };
+  EXPECT_EQ(run(with, 4).rule.looks.back(), 4U);
 }
 
 TEST_F(AbRun, ASpoiledPairIsDiscardedWholeAndReplaced) {

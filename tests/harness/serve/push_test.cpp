@@ -17,6 +17,7 @@
 #include "harness/store/attempts/ingest.h"
 #include "harness/store/attempts/prune.h"
 #include "harness/store/database.h"
+#include "harness/store/ledgers/tag_ledger.h"
 #include "harness/system/input_error.h"
 #include "harness/system/sha256.h"
 #include "tests/harness/example_run.h"
@@ -220,8 +221,84 @@ TEST_F(Pushes, AFileThatIsNoExportIsRefusedWithoutThePathsOfTheServer) {
   EXPECT_EQ(count("SELECT count(*) FROM pushes"), 0);
 }
 
+TEST_F(Pushes, ARefusedFileKeepsNoOtherFromBeingSent) {
+  add("a.db", 1);
+  add("a.db", 2);
+  add("a.db", 3);
+  auto limited = options();
+  {
+    auto store = open_database(scratch_ / "a.db");
+    store.execute("UPDATE attempts SET started_utc = 'no time' WHERE attempt = 2");
+  }
+  const RunningServer server(limited);
+  const auto report = push_runs(request(server, "a.db"), no_cancel_.fd());
+  EXPECT_EQ(report.added, 2);
+  EXPECT_EQ(report.refused.size() + report.left_out.size(), 1U);
+
+  limited.push.most_bytes = 100;
+  const RunningServer small(limited);
+  const auto too_large = push_runs(request(small, "a.db"), no_cancel_.fd());
+  EXPECT_EQ(too_large.known, 2) << "it has them already";
+  add("a.db", 4);
+  add("a.db", 5);
+  EXPECT_THAT(push_runs(request(small, "a.db"), no_cancel_.fd()).refused,
+              testing::IsSupersetOf({HasSubstr("takes at most 100"), HasSubstr("takes at most 100")}));
+}
+
+TEST_F(Pushes, TagsOfTwoMachinesDoNotMeet) {
+  add("a.db", 1);
+  add("b.db", 2);
+  const RunningServer server(options());
+  for (const std::size_t i : {0U, 1U}) {
+    const auto db = i == 0 ? "a.db" : "b.db";
+    auto store = open_database(scratch_ / db);
+    record_tag(store, {.name = "best",
+                       .run_id = read_attempt(scratch_ / (std::string(db) + ".runs" + std::to_string(i + 1)))->run_id,
+                       .attempt_key = {},
+                       .author = db,
+                       .created_utc = "2026-01-01T00:00:00Z"});
+    const auto report = push_runs(request(server, db, i), no_cancel_.fd());
+    EXPECT_EQ(report.added, 1);
+    EXPECT_THAT(report.refused, IsEmpty());
+  }
+  EXPECT_EQ(count("SELECT count(*) FROM tags"), 0);
+  // Nor does the server take them from a file that has them.
+  PushReceiver receiver(team_, keys_, {});
+  const auto [hash, bytes] = exported("a.db");
+  receiver.take("node1", hash, 0, static_cast<std::int64_t>(bytes.size()), bytes);
+  EXPECT_THAT(decided(receiver, "node1", hash).reason, HasSubstr("may have runs and comparisons only"));
+}
+
+TEST_F(Pushes, AFileMayComeAgainAfterItsRefusal) {
+  add("a.db", 1);
+  const auto [hash, bytes] = exported("a.db");
+  const auto size = static_cast<std::int64_t>(bytes.size());
+  PushReceiver receiver(team_, keys_, {});
+  const auto other = std::string(bytes.size(), 'x');
+  receiver.take("node1", hash, 0, size, other);
+  EXPECT_EQ(decided(receiver, "node1", hash).state, PushState::refused);
+  receiver.take("node1", hash, 0, size, bytes);
+  EXPECT_EQ(decided(receiver, "node1", hash).state, PushState::stored);
+}
+
+TEST_F(Pushes, AFaultOfTheServersDatabaseRefusesNoFile) {
+  add("a.db", 1);
+  const auto [hash, bytes] = exported("a.db");
+  const auto size = static_cast<std::int64_t>(bytes.size());
+  PushReceiver receiver(team_, keys_, {.again = std::chrono::milliseconds(1)});
+  receiver.take("node1", hash, 0, size, bytes.substr(0, bytes.size() - 1));
+  fs::rename(team_, scratch_ / "away.db");
+  receiver.take("node1", hash, size - 1, size, bytes.substr(bytes.size() - 1));
+  PushStatus status;
+  while (status.reason.empty()) status = status_of(receiver.look("node1", hash));
+  EXPECT_EQ(status.state, PushState::waiting);
+  EXPECT_THAT(status.reason, testing::AllOf(HasSubstr("team.db"), Not(HasSubstr(team_.parent_path().string()))));
+  fs::rename(scratch_ / "away.db", team_);
+  EXPECT_EQ(decided(receiver, "node1", hash).state, PushState::stored);
+}
+
 TEST_F(Pushes, SizesAreLimited) {
-  PushReceiver receiver(team_, keys_, {.most_bytes = 100, .most_waiting_bytes = 150});
+  PushReceiver receiver(team_, keys_, {.most_bytes = 100, .most_waiting_bytes = 100});
   const std::string a(64, 'a');
   const std::string b(64, 'b');
   EXPECT_EQ(receiver.take("node1", a, 0, 101, "x").status, 413);
@@ -289,7 +366,7 @@ TEST_F(Pushes, AServerThatIsNotThereIsWaitedForOnlySoLong) {
   PushRuns nobody{
       .url = "http://127.0.0.1:1", .db = scratch_ / "a.db", .key = keys_[0], .patience = std::chrono::seconds(0)};
   EXPECT_THAT([&] { push_runs(nobody, no_cancel_.fd()); },
-              testing::ThrowsMessage<InputError>(HasSubstr("has not answered for 0 s")));
+              testing::ThrowsMessage<InputError>(HasSubstr("has made no progress for 0 s: Couldn't connect")));
   nobody.patience = std::chrono::hours(1);
   Event cancel;
   cancel.add();
@@ -302,9 +379,9 @@ TEST_F(Pushes, AServerThatIsNotThereIsWaitedForOnlySoLong) {
 TEST_F(Pushes, PrunedRunsTakeTheirSenderAlong) {
   add("a.db", 1);
   const auto [hash, bytes] = exported("a.db");
+  auto db = open_database(team_);
   import_push(team_, scratch_ / "a.db.export",
               {.sha256 = hash, .machine = "node1", .received_utc = "2026-01-01T00:00:00Z"});
-  auto db = open_database(team_);
   prune(db, {.rule = {.keep_days = 1}, .act = PruneDo::remove, .now_utc = "2027-01-01T00:00:00Z"});
   EXPECT_EQ(count("SELECT count(*) FROM attempts"), 0);
   EXPECT_EQ(count("SELECT count(*) FROM pushed_attempts"), 0);

@@ -67,7 +67,10 @@ TEST_F(Backup, RestoresWithoutReplacingADatabase) {
   back_up(db_, copy_);
   EXPECT_THAT([&] { restore(copy_, db_); }, ThrowsMessage<InputError>(HasSubstr("exists: move it away")));
   fs::rename(db_, scratch_ / "old.db");
-  for (const auto* suffix : {"-wal", "-shm"}) fs::remove(db_.string() + suffix);
+  write_text(db_.string() + "-wal", "the log of the database that was moved away");
+  EXPECT_THAT([&] { restore(copy_, db_); }, ThrowsMessage<InputError>(HasSubstr("belongs to an earlier database")));
+  EXPECT_FALSE(fs::exists(db_));
+  fs::remove(db_.string() + "-wal");
   EXPECT_EQ(restore(copy_, db_).attempts, 1);
   add(2);  // it can be written
   EXPECT_EQ(back_up(db_, copy_).attempts, 2);

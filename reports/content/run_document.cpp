@@ -39,6 +39,13 @@ Audience subject_audience(const RunView& view) {
   return view.subjects.size() > 1 ? Audience::everyone : Audience::programs;
 }
 
+// A column of empty cells tells people nothing.
+Audience origin_audience(const RunView& view) {
+  const bool any = std::any_of(view.attempts.begin(), view.attempts.end(),
+                               [](const ViewedAttempt& one) { return !one.origin.empty(); });
+  return any ? Audience::everyone : Audience::programs;
+}
+
 // The name that `perfbench trace` accepts; nothing if attempts of several machines have the same number.
 Cell trace_cell(const RunView& view, const ViewedAttempt& one) {
   if (!one.traced) return {kNothing, Value()};
@@ -89,6 +96,7 @@ Table attempts_table(const RunView& view) {
                         {.title = "kind", .key = "kind"},
                         {.title = "subject", .key = "subject", .audience = subject_audience(view)},
                         {.title = "engine", .key = "engine_sha256"},
+                        {.title = "origin", .key = "origin", .audience = origin_audience(view)},
                         {.title = "trace", .key = "trace"},
                         {.title = "evidence", .key = "evidence"}},
             .rows = {}};
@@ -99,7 +107,7 @@ Table attempts_table(const RunView& view) {
     out.rows.push_back(
         {.cells = {count_cell(attempt.attempt), attempt.started_utc, Cell(state, Value(state), tone), attempt.reason,
                    attempt.sweep_id, one.sweep_kind, view.subjects[one.subject].name,
-                   id_cell(attempt.subject.engine_sha256), trace_cell(view, one),
+                   id_cell(attempt.subject.engine_sha256), one.origin, trace_cell(view, one),
                    one.evidence ? Cell(one.evidence->string()) : Cell("not in " + view.runs.string(), Value())}});
   }
   return out;

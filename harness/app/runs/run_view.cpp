@@ -62,6 +62,7 @@ std::vector<ViewedAttempt> attempts_of(const Connection& db, const std::vector<S
   for (const auto& attempt : attempts) {
     auto& one = out.emplace_back(ViewedAttempt{
         .attempt = attempt, .sweep_kind = kind_of_sweep(db, attempt.sweep_id), .evidence = places.of(attempt.key)});
+    one.origin = origin_of_attempt(db, attempt.key);
     one.traced = one.evidence && fs::exists(*one.evidence / trace_file(0), none);
   }
   return out;

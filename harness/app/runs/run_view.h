@@ -26,6 +26,7 @@ struct ViewedAttempt {
   std::size_t subject = 0;                        // index into RunView::subjects
   std::optional<std::filesystem::path> evidence;  // its run directory; nullopt if it is not where it was expected
   bool traced = false;                            // whether the directory has traced steps
+  std::string origin;                             // origin_of_attempt()
 };
 
 struct ViewedMetric {

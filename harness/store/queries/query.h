@@ -76,6 +76,11 @@ struct ChosenAttempts {
   std::vector<StoredAttempt> faulty;  // attempts that were left out
 };
 ChosenAttempts choose_attempts(const Connection& db, const Selection& selection);
+
+// The job that executed an attempt, and the machine that pushed it here: "slurm 17 on n1, pushed by node7". Empty for
+// an attempt of a command on this machine.
+std::string origin_of_attempt(const Connection& db, std::int64_t key);
+
 // "8 attempts with an injected fault are left out: 20260131T120000Z-3f09ac12d4@inject names them". Empty if there are
 // none.
 std::string left_out_text(const std::vector<StoredAttempt>& faulty);

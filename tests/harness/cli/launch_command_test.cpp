@@ -135,6 +135,8 @@ TEST_F(LaunchCommand, ASweepRunsInOneJobAndRecordsIt) {
   for (const auto& record : records()) {
     EXPECT_EQ(record["job"], Json::parse(R"({"launcher": "slurm", "job": "1", "nodes": "n7"})"));
   }
+  const auto shown = run_perfbench({"show", records().front()["run_id"], "--format", "markdown"}, dir_, variables());
+  EXPECT_THAT(shown.output, HasSubstr("| slurm 1 on n7 |"));
   EXPECT_TRUE(fs::exists(fs::path(job(1)["log"].get<std::string>()).parent_path() / "closed"));
 }
 

@@ -143,6 +143,9 @@ TEST_F(Pushes, RunsOfTwoMachinesGatherOnceEach) {
                   "WHERE machine = 'node1' AND attempt IN (1, 9) OR machine = 'node2' AND attempt = 3"),
             3);
   EXPECT_TRUE(fs::is_empty(team_.string() + ".incoming"));
+  const auto key = count("SELECT attempt_key FROM attempts WHERE attempt = 3");
+  EXPECT_EQ(origin_of_attempt(open_database(team_), key), "pushed by node2");
+  EXPECT_EQ(origin_of_attempt(open_database(scratch_ / "b.db"), 1), "");
 
   add("a.db", 4);
   const auto more = push_runs(request(server, "a.db"), no_cancel_.fd());

@@ -155,8 +155,8 @@ void count_failures(const ExecutedPair& pair, CellVerdict& out) {
 
 // Runs also fail by chance: B's failures count if Fisher's test distinguishes them from A's. The test is repeated after
 // every pair, at half the level. For sides that fail equally often, at any rate, it then finds a difference in at most
-// 0.7 % of comparisons with up to 32 pairs, 1.1 % with up to 64 and 1.5 % with up to 128, of which half are replaced
-// (SciPy, 4000 comparisons at each of 7 rates); for a B that always fails and an A that never does, in 6 pairs. If A
+// 0.7 % of comparisons with up to 32 pairs, 1.1 % with up to 64 and 1.5 % with up to 128 (SciPy, 4000 comparisons at
+// each of 7 rates); for a B that always fails and an A that never does, in 6 pairs. If A
 // fails as well there is nothing with which to compare B.
 std::optional<Decision> failed_side(const CellVerdict& cell, const AbRule& rule) {
   const auto& a = cell.a_failures;

@@ -189,17 +189,14 @@ AbHooks hooks_for(SideExecution& execution, std::int64_t comparison, std::uint64
                             const std::vector<CellVerdict>& verdicts) { progress.end(pair, verdicts); }};
 }
 
-// The time of a pair says nothing about which side is slower, so the planned looks keep their level.
+// The time of a pair says nothing about which side is slower, so the planned looks keep their level. No more pairs are
+// replaced than before: on a machine that spoils many, the comparison ends at an earlier look.
 AbRule rule_for(double round_s, const AbOptions& options, AbRule rule, AbProgress& progress) {
-  auto with_more = options;
-  with_more.pairs = options.pairs_for(round_s);
-  if (with_more.pairs == options.pairs) return rule;
-  const auto more = with_more.rule();
-  rule.looks = more.looks;
-  rule.most_discarded = more.most_discarded;
+  const auto pairs = options.pairs_for(round_s);
+  if (pairs == options.pairs) return rule;
+  rule.looks = looks_up_to(pairs);
   progress.set_looks(rule.looks);
-  progress.say(fmt::format("a round of pairs takes {}: up to {} pairs each", reports::format_duration(round_s),
-                           rule.looks.back()));
+  progress.say(fmt::format("a round of pairs takes {}: up to {} pairs each", reports::format_duration(round_s), pairs));
   return rule;
 }
 
@@ -287,7 +284,8 @@ AbOutcome compare_sides(const AbSide& a, const AbSide& b, const AbOptions& optio
                     rule.looks.back(), rule.alpha, *fewest));
   }
   auto hooks = hooks_for(execution, comparison.key, comparison.seed, cells, progress, interruption);
-  if (options.more_pairs_within_s > 0 && !options.detection) {
+  // In a job, a pair takes longer than its runs.
+  if (options.more_pairs_within_s > 0 && !options.detection && remote == nullptr) {
     hooks.rule_after_first_round = [&](double round_s) { return rule_for(round_s, options, rule, progress); };
   }
   auto result = run_pairs(cells, rule, comparison.seed, hooks, std::move(done));

@@ -316,6 +316,15 @@ TEST_F(Pushes, SizesAreLimited) {
   EXPECT_EQ(receiver.take("node1", a, 1, 99, "x").status, 400) << "another size of the same file";
 }
 
+TEST_F(Pushes, PartsOfAnInterruptedPushDoNotUseUpTheShareOfAMachine) {
+  PushReceiver receiver(team_, keys_, {.most_waiting_bytes = 100, .idle_part_age = std::chrono::minutes(0)});
+  receiver.take("node1", std::string(64, 'a'), 0, 100, "x");
+  receiver.take("node2", std::string(64, 'a'), 0, 100, "x");
+  EXPECT_EQ(receiver.take("node1", std::string(64, 'b'), 0, 100, "x").status, 200);
+  EXPECT_EQ(status_of(receiver.look("node1", std::string(64, 'a'))).have, 0);
+  EXPECT_EQ(status_of(receiver.look("node2", std::string(64, 'a'))).have, 1) << "it may still be sent";
+}
+
 TEST_F(Pushes, OldPartsAreDeleted) {
   {
     PushReceiver receiver(team_, keys_, {});

@@ -36,7 +36,7 @@ function(perfbench_header_check name)
   add_library(${name} OBJECT EXCLUDE_FROM_ALL ${ARGN})
   target_link_libraries(${name} PRIVATE perfbench_settings)
   set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
-  # Those of tests name folders.
+  # Headers of tests name these folders.
   target_compile_definitions(${name} PRIVATE PERFBENCH_BINARY_DIR="" PERFBENCH_SOURCE_DIR="")
   # Nothing of it runs.
   target_compile_options(${name} PRIVATE -O0 -g0 -fopenmp -fno-sanitize=all)

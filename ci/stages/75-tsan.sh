@@ -6,7 +6,7 @@ set -euo pipefail
 left_out='^(EveryRunOnEveryMesh|MemoryProperty|CpuWorkspace|CheckpointsOfMeshes|RowsApart|Storage/Determinism)\.'
 left_out+='|DryMemoryIsTheRealLedger|ProductsOfOddSizes|OfDocumentsInARow|^MatrixStatements\.'
 tree=build/tsan
-in_threads='^(engine_.*|parallel_test|plan_test|serve_kept_answers_test)$'
+in_threads='^(engine_.*|parallel_test|plan_test|serve_kept_answers_test|serve_push_test)$'
 cmake --preset tsan
 export TSAN_OPTIONS="halt_on_error=1 ignore_noninstrumented_modules=1"
 since=(--since all)

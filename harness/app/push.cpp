@@ -192,7 +192,6 @@ PushReport push_runs(const PushRuns& request, int cancel_fd) {
     const auto name = parts[i].id.empty() ? "runs" : parts[i].id;
     const TemporaryFile file(request.db, "push");
     ExportReport exported;
-    std::optional<PushStatus> status;
     try {
       exported = export_runs({.db = request.db,
                               .selection = parts[i],
@@ -207,7 +206,7 @@ PushReport push_runs(const PushRuns& request, int cancel_fd) {
     if (exported.attempts == 0) continue;  // none of them can be read
     const auto sha256 = sha256_of_file(file.path());
     if (!sha256) throw std::runtime_error("[push] " + file.path().string() + " cannot be read");
-    status = send_file(server, file.path(), *sha256, report);
+    const auto status = send_file(server, file.path(), *sha256, report);
     if (!status) {
       report.cancelled = true;
       return report;

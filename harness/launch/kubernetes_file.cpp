@@ -7,7 +7,6 @@
 #include "harness/launch/node_script.h"
 #include "harness/matrix/yaml_text.h"
 #include "harness/system/input_error.h"
-#include "reports/render/format/escape.h"
 #include "workloads/spec/fields_json.h"
 
 namespace perfbench::harness {
@@ -106,8 +105,7 @@ Json metadata(const NodeWork& work, const LaunchFileRequest& request) {
 
 LaunchFile kubernetes_file(const NodeWork& work, const LaunchFileRequest& request, const std::string& image) {
   const auto file = work.name + ".yaml";
-  std::string out;
-  for (const auto& line : work.remarks) out += "# " + reports::shown(line) + "\n";
+  auto out = remark_lines(work);
   out += "# Submit: kubectl apply -f " + file + "\n";
   if (request.claim.empty()) {
     out += fmt::format("# {} is lost with the pods, because --claim names no volume. Keep the log: kubectl logs\n",

@@ -22,11 +22,15 @@ std::string joined(const std::vector<std::string>& lines, const std::string& bet
   return out;
 }
 
-// A remark is one line of text, whatever a matrix is called.
 std::string remarks_of(const NodeWork& work, const std::string& usage) {
+  return remark_lines(work) + "# " + usage + "\n";
+}
+
+// Lines that end a script if a variable is missing that the program needs.
+std::string checks_of_needs(const NodeWork& work) {
   std::string out;
-  for (const auto& line : work.remarks) out += "# " + reports::shown(line) + "\n";
-  return out + "# " + usage + "\n";
+  for (const auto& name : work.needs) out += fmt::format(": \"${{{}:?must be set}}\"\n", name);
+  return out;
 }
 
 // The script as the value of a variable.
@@ -90,7 +94,7 @@ LaunchFile slurm_file(const NodeWork& work, const LaunchFileRequest& request) {
   for (const auto& word : request.options) option(shell_word(word));
   out += "set -eu\n";
   out += "export RUN_DIR=\"${PERFBENCH_RUN_DIR:-$SLURM_SUBMIT_DIR/$SLURM_JOB_NAME-$SLURM_JOB_ID}\"\n";
-  for (const auto& name : work.needs) out += fmt::format(": \"${{{}:?must be set}}\"\n", name);
+  out += checks_of_needs(work);
   if (work.nodes > 1) {
     out += "COORDINATOR=$(scontrol show hostnames \"$SLURM_JOB_NODELIST\" | head -n 1)\nexport COORDINATOR\n";
   }
@@ -131,7 +135,7 @@ LaunchFile docker_file(const NodeWork& work, const LaunchFileRequest& request) {
     out += ": \"${NODE_RANK:?number of this node, from 0}\" \"${COORDINATOR:?name of node 0}\"\n";
     out += "export NODE_RANK COORDINATOR\n";
   }
-  for (const auto& name : work.needs) out += fmt::format(": \"${{{}:?must be set}}\"\n", name);
+  out += checks_of_needs(work);
   out += "mkdir -p \"$RUN_DIR\"\nRUN_DIR=$(realpath \"$RUN_DIR\")\nexport RUN_DIR\n";
   out += script_variable("set -eu\n" + joined(node_script(work, Variables::quoted), "\n"));
   out += "exec docker run --rm --init --name=" + work.name + "-\"$NODE_RANK\"";

@@ -35,6 +35,12 @@ std::string shell_text(const std::string& text, Variables variables) {
 
 }  // namespace
 
+std::string remark_lines(const NodeWork& work) {
+  std::string out;
+  for (const auto& line : work.remarks) out += "# " + reports::shown(line) + "\n";
+  return out;
+}
+
 std::string end_of_text(std::string_view text) {
   std::string out = "END";
   while (("\n" + std::string(text) + "\n").find("\n" + out + "\n") != std::string::npos) out += "_";

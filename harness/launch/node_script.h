@@ -19,6 +19,9 @@ enum class Variables {
 // Values of the work are in single quotes, so that no shell reads them.
 std::vector<std::string> node_script(const NodeWork& work, Variables variables);
 
+// The remarks of the work as comments of a script or of YAML, one line each, whatever a matrix is called.
+std::string remark_lines(const NodeWork& work);
+
 // A line that is no line of `text`, for the end of a here document.
 std::string end_of_text(std::string_view text);
 

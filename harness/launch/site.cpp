@@ -18,11 +18,16 @@ void add_before(std::vector<std::string>& options, const std::vector<std::string
 
 }  // namespace
 
+std::optional<fs::path> config_folder() {
+  if (const char* config = std::getenv("XDG_CONFIG_HOME")) return fs::path(config) / "perfbench";
+  if (const char* home = std::getenv("HOME")) return fs::path(home) / ".config" / "perfbench";
+  return std::nullopt;
+}
+
 std::optional<fs::path> site_file() {
   if (const char* named = std::getenv(kSiteVariable)) return named;
-  if (const char* config = std::getenv("XDG_CONFIG_HOME")) return fs::path(config) / "perfbench" / "site.yaml";
-  if (const char* home = std::getenv("HOME")) return fs::path(home) / ".config" / "perfbench" / "site.yaml";
-  return std::nullopt;
+  const auto folder = config_folder();
+  return folder ? std::optional(*folder / "site.yaml") : std::nullopt;
 }
 
 Site load_site() {

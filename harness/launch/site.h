@@ -98,6 +98,9 @@ struct Site {
   }
 };
 
+// perfbench/ of XDG_CONFIG_HOME or ~/.config; nullopt if neither XDG_CONFIG_HOME nor HOME is set.
+std::optional<std::filesystem::path> config_folder();
+
 // PERFBENCH_SITE of the environment, or else site.yaml in perfbench/ of XDG_CONFIG_HOME or ~/.config; nullopt if none
 // of these variables is set.
 std::optional<std::filesystem::path> site_file();

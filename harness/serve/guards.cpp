@@ -99,9 +99,8 @@ std::string new_token() {
   return out;
 }
 
-std::string without_folder(std::string message, const std::filesystem::path& file) {
+std::string with_name(std::string message, const std::filesystem::path& file, const std::string& name) {
   const auto path = file.string();
-  const auto name = file.filename().string();
   for (auto at = message.find(path); at != std::string::npos; at = message.find(path, at + name.size())) {
     message.replace(at, path.size(), name);
   }

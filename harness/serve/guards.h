@@ -30,8 +30,8 @@ bool is_own_origin(std::string_view origin, std::string_view host);
 // Takes the same time wherever the texts differ.
 bool same_token(std::string_view a, std::string_view b);
 
-// The message with the file's name in place of its path: clients must not learn about this machine's disk.
-std::string without_folder(std::string message, const std::filesystem::path& file);
+// The message with `name` in place of the file's path: clients must not learn about this machine's disk.
+std::string with_name(std::string message, const std::filesystem::path& file, const std::string& name);
 
 // 32 hex digits from the system's random number generator.
 std::string new_token();

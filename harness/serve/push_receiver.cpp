@@ -193,14 +193,8 @@ PushReceiver::Reply PushReceiver::append(const Key& key, File& file, std::string
   return {.text = json_of(file.status)};
 }
 
-// Clients must not learn about this machine's disk.
 std::string PushReceiver::without_paths(std::string message, const fs::path& file) const {
-  message = without_folder(std::move(message), file);
-  for (auto at = message.find(file.filename().string()); at != std::string::npos;
-       at = message.find(file.filename().string())) {
-    message.replace(at, file.filename().string().size(), "the export");
-  }
-  return without_folder(std::move(message), db_);
+  return with_name(with_name(std::move(message), file, "the export"), db_, db_.filename());
 }
 
 // A database of this server that is broken or gone is no fault of a file.

@@ -47,7 +47,7 @@ class PushReceiver {
     int retry_after_s = 0;  // with status 429 and 503
   };
 
-  // Makes the database, if there is none, and the folder. Throws InputError.
+  // Makes the folder, and a database that does not exist. Throws InputError.
   PushReceiver(std::filesystem::path db, std::vector<MachineKey> keys, const PushLimits& limits);
   ~PushReceiver();
   PushReceiver(const PushReceiver&) = delete;

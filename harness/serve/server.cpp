@@ -121,7 +121,8 @@ class PageMaker {
       status = kNotFound;
       document = {};
       document.add(reports::Heading{.level = 1, .text = "Not found"});
-      document.add(reports::Paragraph{.text = without_folder(e.what(), db.path()), .tone = reports::Tone::doubtful});
+      document.add(reports::Paragraph{.text = with_name(e.what(), db.path(), db.path().filename()),
+                                      .tone = reports::Tone::doubtful});
     }
     for (const auto& left_out : db.left_out()) document.add(reports::Note{left_out});
     return answer_of(status, document, site_);

@@ -9,7 +9,6 @@
 
 #include "harness/launch/site.h"
 #include "harness/matrix/model_catalog.h"
-#include "harness/plan/planner.h"
 #include "harness/system/input_error.h"
 #include "workloads/spec/fields_json.h"
 

@@ -28,8 +28,8 @@ struct MatrixOptions {
   SweepWords words() const;
 };
 
-// The file that a matrix is read from: `asked` itself or, if there is none, one of `data_dir`. `asked` if neither
-// exists.
+// Returns the file of a matrix: `asked` if it exists, and otherwise the file of that path or name in `data_dir`.
+// Returns `asked` if neither exists.
 std::filesystem::path matrix_file(const std::filesystem::path& asked, const std::filesystem::path& data_dir);
 
 // The name that the file gives its matrix. Throws InputError, as do the next two.

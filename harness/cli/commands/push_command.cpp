@@ -1,6 +1,5 @@
 // perfbench push: sends runs to a server.
 #include <CLI/CLI.hpp>
-#include <cstdlib>
 #include <memory>
 
 #include "harness/app/push.h"
@@ -9,6 +8,7 @@
 #include "harness/cli/shell/shared_options.h"
 #include "harness/cli/shell/value_checks.h"
 #include "harness/execute/interruption.h"
+#include "harness/launch/site.h"
 #include "harness/system/input_error.h"
 #include "reports/render/format/print.h"
 
@@ -23,9 +23,7 @@ struct PushOptions {
 };
 
 std::filesystem::path default_key_file() {
-  if (const char* config = std::getenv("XDG_CONFIG_HOME")) return std::filesystem::path(config) / "perfbench/push.key";
-  const char* home = std::getenv("HOME");
-  return std::filesystem::path(home == nullptr ? "." : home) / ".config/perfbench/push.key";
+  return config_folder().value_or("./.config/perfbench") / "push.key";
 }
 
 MachineKey key_of(const std::filesystem::path& named) {

@@ -54,9 +54,6 @@ ExportReport export_runs(const ExportRequest& request) {
   return report;
 }
 
-// Records shrink to about a twentieth. A file of a machine that unpacks to far more would fill the server's disk.
-constexpr std::uint64_t kPushUnpackedTimes = 40;
-
 std::vector<Selection> parts_of_all(const Connection& db) {
   std::vector<Selection> out;
   Statement sweeps(db, "SELECT sweep_id FROM sweeps WHERE sweep_id <> '' ORDER BY started_utc, sweep_key");
@@ -93,6 +90,9 @@ class LineSplitter {
   const LineSink& sink_;
   std::string held_;  // the part of a line whose end has not arrived yet
 };
+
+// Records shrink to about a twentieth. A file of a machine that unpacks to far more would fill the server's disk.
+constexpr std::uint64_t kPushUnpackedTimes = 40;
 
 // Directly from the file, so that no unpacked data stays behind, however this process ends.
 void take_records(const CheckedArchive& archive, std::uint64_t most_unpacked_bytes, RecordImport& records) {

@@ -105,7 +105,8 @@ TEST_F(AbRun, TheRuleAfterTheFirstRoundDecidesTheRest) {
   // Also after the first rule would have ended it.
   rounds.clear();
   std::vector<ExecutedPair> four;
-  for (const std::size_t at : {0, 1, 2, 3, 6, 7, 8, 9}) four.push_back(result.pairs[at]);
+  for (const std::size_t at : std::initializer_list<std::size_t>{0, 1, 2, 3, 6, 7, 8, 9})
+    four.push_back(result.pairs[at]);
   calls_.resize(4);
   EXPECT_EQ(run(with, 4, four).cells.back().pairs_used, 6U);
   EXPECT_THAT(rounds, ElementsAre(1.0));

@@ -10,12 +10,12 @@ import json
 import os
 import shutil
 import signal
-import sqlite3
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
+
+from acceptance import PATIENCE_S, check, rows, wait_for
 
 SCRIPT = """i=0
 while [ $i -lt 20 ]; do
@@ -30,7 +30,6 @@ program:
   container: {image: "localhost/trainer:{tag}"}
 axes: {tag: [50, 60]}
 """
-PATIENCE_S = 60
 
 
 def podman(*words, **more):
@@ -79,11 +78,6 @@ def why_not(folder):
     return "" if tried.returncode == 7 else tried.stderr.strip() or f"exit code {tried.returncode}"
 
 
-def check(holds, what):
-    if not holds:
-        sys.exit(f"containers: {what}")
-
-
 def check_nothing_left(after):
     left = podman("ps", "--all", "--format", "{{.Names}} {{.Status}}").stdout.strip()
     check(not left, f"after {after} a container is left: {left}")
@@ -102,9 +96,8 @@ def check_measured(perfbench):
 def check_memory(perfbench):
     """Busybox takes a megabyte or two; the client of podman, which does not count, takes thirty."""
     subprocess.run([perfbench, "run", "--repeats", "1", "--image", "localhost/trainer:50", "--", "sleep", "1"], check=True)
-    with sqlite3.connect("c.db") as db:
-        (resident,) = db.execute("SELECT value FROM metrics JOIN names USING (name_key) WHERE name = 'resident_bytes' "
-                                 "ORDER BY attempt_key DESC LIMIT 1").fetchone()
+    ((resident,),) = rows("c.db", "SELECT value FROM metrics JOIN names USING (name_key) WHERE name = 'resident_bytes' "
+                          "ORDER BY attempt_key DESC LIMIT 1")
     check(0 < resident < 16 * 2**20, f"the program took {resident} bytes")
 
 
@@ -119,13 +112,9 @@ def check_kill(perfbench):
     """The client and perfbench are killed; a daemon of the runtime would keep the container."""
     with subprocess.Popen([perfbench, "run", "--repeats", "1", "--image", "localhost/trainer:50", "--", "sleep", "1000"],
                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as killed:
-        until = time.monotonic() + PATIENCE_S
-        while "perfbench-" not in podman("ps", "--format", "{{.Names}}").stdout and time.monotonic() < until:
-            pass
+        wait_for("a container", lambda: "perfbench-" in podman("ps", "--format", "{{.Names}}").stdout)
         killed.send_signal(signal.SIGKILL)
-    while podman("ps", "--all", "--quiet").stdout and time.monotonic() < until:
-        pass
-    check_nothing_left("kill -9 of perfbench")
+    wait_for("the end of the container of a killed perfbench", lambda: not podman("ps", "--all", "--quiet").stdout)
 
 
 def main():

@@ -8,45 +8,30 @@ with TLS in docs/guides/other_machines.md passes a push on, where nginx and open
 pages are printed and not judged.
 """
 import argparse
-import contextlib
 import os
 import re
 import shutil
 import signal
-import socket
-import sqlite3
 import statistics
 import subprocess
-import sys
 import tempfile
 import threading
 import time
 import urllib.request
 from pathlib import Path
 
+from acceptance import PATIENCE_S, check, free_ports, rows
+
 GUIDE = Path(__file__).resolve().parent.parent / "docs" / "guides" / "other_machines.md"
-PATIENCE_S = 60
-
-
-def check(holds, what):
-    if not holds:
-        sys.exit(f"push: {what}")
-
-
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
 
 
 def value(db, sql):
-    with contextlib.closing(sqlite3.connect(db)) as connection:
-        return connection.execute(sql).fetchone()[0]
+    return rows(db, sql)[0][0]
 
 
 class Server:
     def __init__(self, perfbench, keys):
-        self.perfbench, self.keys, self.port, self.process = perfbench, keys, free_port(), None
+        self.perfbench, self.keys, self.port, self.process = perfbench, keys, free_ports(1)[0], None
         self.url = f"http://127.0.0.1:{self.port}"
 
     def start(self):
@@ -164,7 +149,7 @@ def check_proxy(perfbench, server, name):
     if missing:
         print(f"skipped: the proxy with TLS: there is no {', '.join(missing)}")
         return
-    port = free_port()
+    port = free_ports(1)[0]
     subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=localhost",
                     "-addext", "subjectAltName=DNS:localhost", "-keyout", "perf.tls", "-out", "perf.crt"],
                    capture_output=True, check=True)

@@ -8,32 +8,20 @@ are not installed or cannot run, this says so and ends well. --kills is the numb
 adds the time limit of a job, which Slurm counts in minutes.
 """
 import argparse
-import contextlib
 import json
 import os
-import random
 import shutil
 import signal
 import socket
-import sqlite3
 import subprocess
-import sys
 import tempfile
 import time
+from datetime import datetime
 from pathlib import Path
 
-PATIENCE_S = 120
-QUICKSTART = Path(__file__).resolve().parent.parent / "matrices" / "quickstart.yaml"
-ONE_CELL = ["--only", "model=gpt-mini", "--only", "attention=flash", "--only", "remat=none"]
+from acceptance import ONE_CELL, PATIENCE_S, QUICKSTART, begun, check, check_kills, free_ports, rows, wait_for
+
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "scontrol", "squeue", "scancel")
-
-
-def free_ports(count):
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [one.getsockname()[1] for one in sockets]
 
 
 def configuration(folder, ports):
@@ -116,25 +104,8 @@ def why_not(cluster):
     return cluster.wait_until_idle()
 
 
-def check(holds, what):
-    if not holds:
-        sys.exit(f"slurm: {what}")
-
-
-def rows(db, sql):
-    with contextlib.closing(sqlite3.connect(db)) as connection:
-        return connection.execute(sql).fetchall()
-
-
 def jobs():
     return subprocess.run(["squeue", "--noheader", "--format=%i %T"], capture_output=True, text=True).stdout.split("\n")[:-1]
-
-
-def wait_for(what, condition):
-    until = time.monotonic() + PATIENCE_S
-    while not condition():
-        check(time.monotonic() < until, f"waited {PATIENCE_S} s for {what}")
-        time.sleep(0.05)
 
 
 def check_no_job_left(after):
@@ -154,10 +125,6 @@ class Harness:
     def begin(self, db, *more):
         return subprocess.Popen(self.words("sweep", db, *more), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                                 text=True, start_new_session=True)
-
-
-def begun(db):
-    return list(Path(db).with_suffix(".runs").glob("sessions/*/begun.*"))
 
 
 def check_sweep(harness):
@@ -225,11 +192,54 @@ def check_launch_files(harness):
     log = submit(Path(written.stdout.strip()))
     for line in ("0: node 0 of 2 after n1", "1: node 1 of 2 after n1"):
         check(line in log.splitlines(), f"'{line}' is not in {log}")
-    refused = subprocess.run([harness.perfbench, "sweep", "two.yaml", "--db", "refused.db"], capture_output=True,
-                             text=True)
-    found = rows("refused.db", "SELECT state, reason FROM attempts")
-    check(len(found) == 1 and found[0][0] == "infeasible" and "perfbench launch" in found[0][1],
-          f"a sweep of a program of two nodes is {found}: {refused.stderr}")
+
+
+NODE_TRAINER = """name: nodes
+program:
+  command: [sh, -c, 'echo "node $1/$NODE of {node_count} after $COORDINATOR"; for i in 0 1 2 3 4; do
+            echo "iter $i: loss 2.0, time 50.$i"ms, mfu -100.00%; done', sh, '{node_rank}']
+  env: {NODE: '{node_rank}', COORDINATOR: '{coordinator}'}
+  reader: nanogpt
+defaults: {dcn_dp: 2}
+"""
+
+
+STUBBORN_PROGRAM = """name: stubborn
+program: {command: [sh, -c, "trap '' TERM; sleep 98765 & wait; sleep 98765", '{node_rank}']}
+defaults: {dcn_dp: 2}
+"""
+
+
+def check_program_on_nodes(harness):
+    """A program of two nodes is started on each of them, with its number and the first node's address."""
+    Path("nodes.yaml").write_text(NODE_TRAINER)
+    words = [harness.perfbench, "sweep", "nodes.yaml"]
+    ended = subprocess.run([*words, "--launcher", "slurm", "--launch-option=--nodes=2", "--db", "nodes.db"],
+                           capture_output=True, text=True)
+    found = rows("nodes.db", "SELECT state, nodes FROM attempts JOIN attempt_jobs USING (attempt_key)")
+    logs = "".join(path.read_text() for path in Path().glob("nodes.runs/*/*/program.log"))
+    check(found == [("ok", "n[1-2]")], f"a program of two nodes is {found}: {ended.stderr}\n{logs}")
+    for node in (0, 1):
+        check(f"{node}: node {node}/{node} of 2 after n1\n" in logs, f"node {node} is not in {logs}")
+    check_no_job_left("a program of two nodes")
+
+    Path("stubborn.yaml").write_text(STUBBORN_PROGRAM)
+    ended = subprocess.run([harness.perfbench, "sweep", "stubborn.yaml", "--timeout", "3s", "--launcher", "slurm",
+                            "--launch-option=--nodes=2", "--db", "stubborn.db"], capture_output=True, text=True)
+    found = rows("stubborn.db", "SELECT state FROM attempts")
+    check(found == [("timed_out",)], f"a program that ignores SIGTERM is {found}: {ended.stderr}")
+    wait_for("the end of its ranks", lambda: subprocess.run(["pgrep", "-f", "sleep 98765"]).returncode == 1)
+    check_no_job_left("a program that ignores SIGTERM")
+
+    narrow = subprocess.run([*words, "--launcher", "slurm", "--db", "narrow.db"], capture_output=True, text=True)
+    ((state, reason),) = rows("narrow.db", "SELECT state, reason FROM attempts")
+    check(state == "crashed" and "--launch-option=--nodes=2" in reason,
+          f"a program of two nodes on one is {state}, {reason}: {narrow.stderr}")
+    check_no_job_left("a program of two nodes in a job of one")
+    here = subprocess.run([*words, "--db", "refused.db"], capture_output=True, text=True)
+    ((state, reason),) = rows("refused.db", "SELECT state, reason FROM attempts")
+    check(state == "infeasible" and "--launcher slurm" in reason,
+          f"a program of two nodes here is {state}, {reason}: {here.stderr}")
 
 
 def check_nights(harness):
@@ -242,24 +252,6 @@ def check_nights(harness):
     found = rows("night.db", "SELECT job, group_concat(DISTINCT kind) FROM (SELECT job, kind FROM attempts JOIN attempt_jobs "
                  "USING (attempt_key) JOIN sweeps USING (sweep_key) ORDER BY kind) GROUP BY job")
     check([kinds for _, kinds in found] == ["control,night"] * 2, f"the jobs of two nights are {found}")
-
-
-def check_kills(harness, count):
-    """perfbench is killed at a random moment; afterwards nothing is missing, twice or running."""
-    seed = random.randrange(2**32)
-    print(f"slurm: {count} kills, seed {seed}")
-    chance = random.Random(seed)
-    for number in range(count):
-        db = f"kill{number}.db"
-        killed = harness.begin(db, "--only", "model=gpt-mini")
-        time.sleep(chance.uniform(0.0, 4.0))
-        killed.kill()
-        killed.communicate()
-        ended = harness.run("sweep", db, "--only", "model=gpt-mini", "--resume")
-        check(ended.returncode == 0, f"kill {number}: resumed, it gives {ended.returncode}: {ended.stderr}")
-        found = rows(db, "SELECT state, count(*), count(DISTINCT run_key) FROM attempts GROUP BY state")
-        check(found == [("ok", 6, 6)], f"kill {number}: the attempts are {found}")
-        check_no_job_left(f"kill {number}")
 
 
 def check_cancelled_job(harness):
@@ -317,6 +309,47 @@ def check_restarted_controller(harness, cluster):
     check_no_job_left("a restart of the controller")
 
 
+def check_clock(harness):
+    """The clock of the nodes is an hour ahead of the one here."""
+    (library,) = Path("/usr/lib").glob("*-linux-gnu/faketime/libfaketime.so.1")
+    ended = harness.run("sweep", "clock.db", *ONE_CELL, f"--launch-option=--export=ALL,LD_PRELOAD={library},FAKETIME=+1h")
+    check(ended.returncode == 0, f"with a clock ahead a sweep gives {ended.returncode}: {ended.stderr}")
+    ((started, step_s),) = rows("clock.db", "SELECT started_utc, value FROM attempts JOIN metrics USING (attempt_key) "
+                                "JOIN names USING (name_key) WHERE name = 'step_time_s'")
+    ahead_s = datetime.fromisoformat(started).timestamp() - time.time()
+    check(3000 < ahead_s < 3700 and step_s < 60, f"an attempt began {ahead_s} s from now, with steps of {step_s} s")
+    # A later attempt with an earlier time of beginning.
+    ended = subprocess.run([harness.perfbench, "sweep", str(QUICKSTART), *ONE_CELL, "--db", "clock.db"], capture_output=True,
+                           text=True)
+    check(ended.returncode == 0, f"after a clock ahead a sweep gives {ended.returncode}: {ended.stderr}")
+    for command in ("report", "list"):
+        shown = subprocess.run([harness.perfbench, command, "--db", "clock.db"], capture_output=True, text=True)
+        check(shown.returncode == 0, f"after a clock ahead {command} gives {shown.returncode}: {shown.stderr}")
+
+
+def check_full_disk(harness):
+    """The disk of the run directories fills up within an attempt. Later there is room again."""
+    Path("disk").mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", "disk"], check=True)
+    try:
+        words = ["--runs", "disk/runs", "--only", "model=gpt-mini"]
+        sweep = harness.begin("disk.db", *words, "--set", "steps=300")
+        wait_for("an attempt", lambda: list(Path("disk/runs").glob("sessions/*/begun.*")))
+        subprocess.run(["dd", "if=/dev/zero", "of=disk/filling", "bs=64k"], capture_output=True)
+        said = sweep.communicate(timeout=PATIENCE_S)[1]
+        check(sweep.returncode in (3, 4), f"on a full disk a sweep gives {sweep.returncode}: {said}")
+        check("No space left" in said, f"a full disk is not told: {said}")
+        check_no_job_left("a full disk")
+        Path("disk/filling").unlink()
+        ended = harness.run("sweep", "disk.db", *words, "--set", "steps=300", "--resume")
+        check(ended.returncode == 0, f"with room again a sweep gives {ended.returncode}: {ended.stderr}")
+        found = dict(rows("disk.db", "SELECT state, count(DISTINCT run_key) FROM attempts GROUP BY state"))
+        check(found.get("ok") == 6, f"with room again the attempts are {found}")
+        check_no_job_left("a disk with room again")
+    finally:
+        subprocess.run(["umount", "--lazy", "disk"], check=True)
+
+
 def check_time_limit(harness):
     """The job's minute ends within an attempt, and another job makes the rest."""
     ended = harness.run("sweep", "limit.db", "--only", "model=gpt-mini", "--only", "attention=flash", "--set",
@@ -352,12 +385,18 @@ def main():
             check_comparison(harness)
             check_two_nodes(harness)
             check_launch_files(harness)
+            check_program_on_nodes(harness)
             check_nights(harness)
             check_interruption(harness)
             check_cancelled_job(harness)
+            check_full_disk(harness)
+            if list(Path("/usr/lib").glob("*-linux-gnu/faketime/libfaketime.so.1")):
+                check_clock(harness)
+            else:
+                print("skipped: a node with a clock of its own, because there is no libfaketime")
             check_restarted_controller(harness, cluster)
             check_dead_node(harness, cluster)
-            check_kills(harness, options.kills)
+            check_kills(harness.begin, lambda *words: harness.run("sweep", *words), check_no_job_left, options.kills)
             if options.slow:
                 check_time_limit(harness)
         finally:

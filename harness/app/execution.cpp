@@ -66,9 +66,9 @@ std::unique_ptr<RemoteSessions> remote_sessions(const LaunchOptions& options, In
   if (places.empty()) return nullptr;
   const auto site = load_site();
   for (auto& place : places) {
-    if (!options.image.empty() && !launches_containers(place.launcher)) {
-      throw InputError("[launch] --image: it is for --launcher podman or docker; --launcher " + options.launcher +
-                       " runs the perfbench of its nodes");
+    if (!options.image.empty() && !runs_in_image(place.launcher)) {
+      throw InputError("[launch] --image: it is for --launcher podman, docker or kubernetes; --launcher " +
+                       options.launcher + " runs the perfbench of its nodes");
     }
     place.image = options.image;
     place.options = options.options;

@@ -23,7 +23,7 @@ struct LaunchOptions {
   std::vector<std::string> options = {};  // more words for the command that submits a job
 
   bool is_local() const { return launcher == "local"; }
-  bool is_container() const { return launches_containers(launcher); }
+  bool is_container() const { return runs_in_image(launcher); }
 };
 
 struct ExecutionOptions {

@@ -144,6 +144,14 @@ class Worker {
     checked_ = task.engine;
   }
 
+  // A cluster may suspend a job and start it again (Kueue). The attempt that it was executing is lost.
+  void complete_earlier(std::int64_t number, const Cell& cell, const ExecutionSettings& settings) {
+    const auto begun = folder_.begun(number);
+    if (!begun || is_complete_attempt(begun->directory)) return;
+    complete_lost(attempt_directory(begun->directory), cell, settings, AttemptState::cancelled,
+                  "its job was started again", begun->started_utc);
+  }
+
   void execute(std::int64_t number, const SessionTask& task) {
     auto parts = parts_of(task, folder_.path().parent_path().parent_path());
     auto& settings = parts.settings;
@@ -156,6 +164,7 @@ class Worker {
       settings.engine_sha256 = engine_sha256(installation_.engine);
     }
     settings.job = job_place(session_);
+    complete_earlier(number, parts.cell, settings);
     settings.machine_use = task.without_lock ? MachineUse::shared : MachineUse::alone;
     settings.cancel_fd = interruption_.fd();
     settings.on_directory = [&](const fs::path& directory) {

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <cstdlib>
 #include <cstring>
 
 #include "harness/system/files.h"
@@ -65,6 +66,16 @@ std::vector<AttemptDirectory> list_attempts(const fs::path& runs, const std::str
   }
   std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.attempt < b.attempt; });
   return found;
+}
+
+// Its name is its number.
+AttemptDirectory attempt_directory(const fs::path& path) {
+  return {.path = path, .attempt = std::max<std::int64_t>(1, std::atoll(path.filename().c_str()))};
+}
+
+bool is_complete_attempt(const fs::path& attempt) {
+  std::error_code error;
+  return fs::exists(attempt / kAttemptFile, error);
 }
 
 AttemptDirectory create_attempt(const fs::path& runs, const std::string& run_id) {

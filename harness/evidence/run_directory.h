@@ -34,6 +34,12 @@ AttemptDirectory create_attempt(const std::filesystem::path& runs, const std::st
 // All attempts of a run by number, whether complete or not.
 std::vector<AttemptDirectory> list_attempts(const std::filesystem::path& runs, const std::string& run_id);
 
+// The directory that create_attempt() made at this path.
+AttemptDirectory attempt_directory(const std::filesystem::path& path);
+
+// Whether the attempt has its attempt.json.
+bool is_complete_attempt(const std::filesystem::path& attempt);
+
 // The whole content of a regular file; nullopt if there is no file. Throws RunDirectoryError, also for anything that is
 // not a regular file.
 std::optional<std::string> read_file(const std::filesystem::path& file);

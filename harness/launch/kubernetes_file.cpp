@@ -20,16 +20,6 @@ constexpr std::int64_t kVolumeGroup =
 constexpr const char* kReplicatedJob = "node";
 constexpr const char* kIndex = "metadata.annotations['batch.kubernetes.io/job-completion-index']";
 
-// Kubernetes replaces $(NAME) and $$ in a command.
-std::string without_expansion(const std::string& script) {
-  std::string out;
-  for (std::size_t i = 0; i < script.size(); ++i) {
-    const char next = i + 1 < script.size() ? script[i + 1] : '\0';
-    out.append(script[i] == '$' && (next == '$' || next == '(') ? 2 : 1, script[i]);
-  }
-  return out;
-}
-
 // The name that the first node has inside the cluster.
 std::string first_host(const NodeWork& work, const LaunchFileRequest& request) {
   return request.form == LaunchForm::jobset ? fmt::format("{0}-{1}-0-0.{0}", work.name, kReplicatedJob)
@@ -97,11 +87,20 @@ Json job_spec(const NodeWork& work, const LaunchFileRequest& request, const std:
 
 Json metadata(const NodeWork& work, const LaunchFileRequest& request) {
   Json out{{"name", work.name}};
-  if (!request.queue.empty()) out["labels"] = {{"kueue.x-k8s.io/queue-name", request.queue}};
+  if (!request.queue.empty()) out["labels"] = {{kKueueQueue, request.queue}};
   return out;
 }
 
 }  // namespace
+
+std::string without_expansion(const std::string& text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char next = i + 1 < text.size() ? text[i + 1] : '\0';
+    out.append(text[i] == '$' && (next == '$' || next == '(') ? 2 : 1, text[i]);
+  }
+  return out;
+}
 
 LaunchFile kubernetes_file(const NodeWork& work, const LaunchFileRequest& request, const std::string& image) {
   const auto file = work.name + ".yaml";

@@ -252,10 +252,10 @@ LaunchFileRequest with_site(LaunchFileRequest request, const Site& site, ImageHo
     case LaunchForm::kubernetes:
     case LaunchForm::jobset:
       image(site.kubernetes.image);
-      take(request.queue, site.kubernetes.queue);
-      take(request.secret, site.kubernetes.secret);
-      take(request.claim, site.kubernetes.claim);
-      request.resources.insert(site.kubernetes.resources.begin(), site.kubernetes.resources.end());
+      take(request.queue, site.kubernetes.job.queue);
+      take(request.secret, site.kubernetes.job.secret);
+      take(request.claim, site.kubernetes.job.claim);
+      request.resources.insert(site.kubernetes.job.resources.begin(), site.kubernetes.job.resources.end());
       break;
     case LaunchForm::xpk:
       image(site.xpk.image);

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "harness/launch/client_launcher.h"
+#include "harness/launch/kubernetes.h"
 #include "harness/launch/slurm.h"
 #include "harness/system/input_error.h"
 #include "workloads/spec/suggest.h"
@@ -13,14 +14,15 @@
 namespace perfbench::harness {
 namespace {
 
-const std::vector<std::string> kLaunchers{"local", "slurm", "ssh", "podman", "docker"};
+const std::vector<std::string> kLaunchers{"local", "slurm", "ssh", "podman", "docker", "kubernetes"};
 
 }  // namespace
 
 std::unique_ptr<JobLauncher> make_launcher(const LaunchRequest& request) {
   if (request.launcher == "slurm") return slurm_launcher(request);
   if (request.launcher == "ssh") return ssh_launcher(request);
-  if (launches_containers(request.launcher)) return container_launcher(request);
+  if (request.launcher == "kubernetes") return kubernetes_launcher(request);
+  if (runs_in_image(request.launcher)) return container_launcher(request);
   throw InputError("[launch] unknown launcher '" + request.launcher + "'");
 }
 
@@ -35,10 +37,10 @@ std::vector<LaunchRequest> parse_launcher(const std::string& words) {
     const auto near = spec::nearest(name, kLaunchers);
     throw complain(
         fmt::format("there is no launcher '{}'{}; known: local, slurm[:PARTITION], ssh:HOST[,HOST...], "
-                    "podman, docker",
+                    "podman, docker, kubernetes[:NAMESPACE]",
                     name, near ? " (did you mean '" + *near + "'?)" : ""));
   }
-  const bool takes_place = name == "slurm" || name == "ssh";
+  const bool takes_place = name == "slurm" || name == "ssh" || name == "kubernetes";
   if (!takes_place && colon != std::string::npos) throw complain(name + " takes nothing after a colon");
   if (name == "local") return {};
   if (name != "ssh") return {{.launcher = name, .place = place}};

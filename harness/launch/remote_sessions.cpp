@@ -49,11 +49,6 @@ void take_signal(int cancel_fd) {
   }
 }
 
-AttemptDirectory directory_of(const std::string& path) {
-  // create_attempt() names it by its number
-  return {.path = path, .attempt = std::max<std::int64_t>(1, std::atoll(fs::path(path).filename().c_str()))};
-}
-
 // Completes the run directory of an attempt that its ended job did not finish. The worker, if it should still live,
 // then leaves the directory alone. `state`: nullopt for the one that the launcher names.
 FinishedAttempt complete_lost_by(Session& session, std::int64_t task, const Cell& cell, ExecutionSettings settings,
@@ -63,8 +58,9 @@ FinishedAttempt complete_lost_by(Session& session, std::int64_t task, const Cell
   const auto steps = StepsWatch(begun.directory, cell.run.program != nullptr).count();
   const auto what = state ? "cancelled by the user" : session.end_text();
   settings.job = session.place();
-  auto out = complete_lost(directory_of(begun.directory), cell, settings, state.value_or(session.look().unfinished),
-                           fmt::format("{} after {} steps", what, steps), begun.started_utc);
+  auto out =
+      complete_lost(attempt_directory(begun.directory), cell, settings, state.value_or(session.look().unfinished),
+                    fmt::format("{} after {} steps", what, steps), begun.started_utc);
   out.disturbed_by_job = true;
   return out;
 }
@@ -85,11 +81,6 @@ std::vector<std::shared_ptr<JobLauncher>> launchers_for(const std::vector<Launch
   return out;
 }
 
-bool is_complete(const fs::path& directory) {
-  std::error_code error;
-  return fs::exists(directory / kAttemptFile, error);
-}
-
 // Completes the run directories of attempts that the ended job did not finish.
 void complete_tasks(Session& session) {
   const auto& folder = session.folder();
@@ -98,11 +89,11 @@ void complete_tasks(Session& session) {
     if (!begun) continue;
     const fs::path directory = begun->directory;
     // A worker may end a moment after its client.
-    for (const auto from = Clock::now(); !is_complete(directory) && Clock::now() - from < kLateFiles;) {
+    for (const auto from = Clock::now(); !is_complete_attempt(directory) && Clock::now() - from < kLateFiles;) {
       folder.refresh();
       sleep_a_little(-1);
     }
-    if (is_complete(directory)) continue;
+    if (is_complete_attempt(directory)) continue;
     const auto parts = parts_of(*task, directory.parent_path().parent_path());
     complete_lost_by(session, number, parts.cell, parts.settings);
   }
@@ -180,7 +171,7 @@ void RemoteSessions::submit(Session& session) {
 // An image has an engine of its own.
 std::int64_t RemoteSessions::add(Session& session, const Cell& cell, const ExecutionSettings& settings) const {
   auto task = task_of(cell, settings);
-  if (launches_containers(options_.places.front().launcher)) task.engine.clear();
+  if (runs_in_image(options_.places.front().launcher)) task.engine.clear();
   return session.add(task);
 }
 

@@ -19,6 +19,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,12 +30,34 @@
 
 namespace perfbench::harness {
 
+// The surroundings of a Job of Kubernetes.
+struct KubernetesJob {
+  std::string claim;
+  std::string folder;
+  std::string queue;
+  std::string secret;
+  std::map<std::string, std::int64_t> resources;
+
+  bool operator==(const KubernetesJob&) const = default;
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& f) {
+    using spec::Field;
+    f(Field{"claim", "PersistentVolumeClaim for the results"}, self.claim);
+    f(Field{"folder", "where this machine has mounted the same volume"}, self.folder);
+    f(Field{"queue", "queue of Kueue"}, self.queue);
+    f(Field{"secret", "Secret that has the variables that a program needs"}, self.secret);
+    f(Field{"resources", "resources of a node", 0}, self.resources);
+  }
+};
+
 // A request of a user: "slurm", "ssh:node1".
 struct LaunchRequest {
   std::string launcher;              // the name of a launcher
-  std::string place;                 // after the colon: a partition of Slurm, a host of ssh; empty: the default
-  std::vector<std::string> options;  // words for sbatch
-  std::string image;                 // of podman and docker
+  std::string place;                 // a partition of Slurm, a host of ssh, a namespace; empty: the default
+  std::vector<std::string> options;  // words for sbatch, `podman run`, `docker run` or kubectl
+  std::string image;                 // of runs_in_image()
+  KubernetesJob kubernetes;
 
   bool operator==(const LaunchRequest&) const = default;
 
@@ -42,14 +65,16 @@ struct LaunchRequest {
   static void fields(Self& self, F&& f) {
     using spec::Field;
     f(Field{"launcher", "name of the launcher"}, self.launcher);
-    f(Field{"place", "partition or host"}, self.place);
+    f(Field{"place", "partition, host or namespace"}, self.place);
     f(Field{"options", "more words for the command that submits"}, self.options);
     f(Field{"image", "image of the container"}, self.image);
+    f(Field{"kubernetes", "surroundings of a Job of Kubernetes"}.omitted_at_default(), self.kubernetes);
   }
 };
 
-inline bool launches_containers(const std::string& launcher) {
-  return launcher == "podman" || launcher == "docker";
+// Whether the launcher's jobs run in an image, which has a perfbench and an engine of its own.
+inline bool runs_in_image(const std::string& launcher) {
+  return launcher == "podman" || launcher == "docker" || launcher == "kubernetes";
 }
 
 struct SessionRecord {

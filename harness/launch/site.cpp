@@ -47,7 +47,13 @@ LaunchRequest with_site(LaunchRequest request, const Site& site) {
     if (request.place.empty()) request.place = site.slurm.partition;
     add_before(request.options, site.slurm.options);
   }
-  if (launches_containers(request.launcher)) {
+  if (request.launcher == "kubernetes") {
+    const auto& kubernetes = site.kubernetes;
+    if (request.place.empty()) request.place = kubernetes.name_space;
+    if (request.image.empty()) request.image = kubernetes.image;
+    add_before(request.options, kubernetes.options);
+    request.kubernetes = kubernetes.job;
+  } else if (runs_in_image(request.launcher)) {
     const auto& container = request.launcher == "podman" ? site.podman : site.docker;
     if (request.image.empty()) request.image = container.image;
     add_before(request.options, container.options);

@@ -4,7 +4,7 @@
 //     slurm: {partition: gpu, options: [--gres=gpu:8, --account=llm]}
 //     podman: {image: localhost/perfbench, options: [--memory=64g]}
 //     docker: {image: registry/perfbench}
-//     kubernetes: {image: registry/perfbench, claim: results, resources: {vpc.amazonaws.com/efa: 32}}
+//     kubernetes: {image: registry/perfbench, claim: results, folder: /mnt/results, resources: {nvidia.com/gpu: 8}}
 //     xpk: {image: registry/perfbench, cluster: big, device_type: h100-80gb-8}
 #pragma once
 
@@ -44,22 +44,21 @@ struct ContainerSite {
   }
 };
 
-// Settings of `perfbench launch --render kubernetes` and `jobset`.
+// Settings of --launcher kubernetes and, without `name_space`, `options` and `job.folder`, of
+// `perfbench launch --render kubernetes` and `jobset`.
 struct KubernetesSite {
   std::string image;
-  std::string queue;
-  std::string secret;
-  std::string claim;
-  std::map<std::string, std::int64_t> resources;
+  std::string name_space;
+  std::vector<std::string> options;
+  KubernetesJob job;
 
   template <class Self, class F>
   static void fields(Self& self, F&& f) {
     using spec::Field;
     f(Field{"image", "image of jobs for which none is named"}, self.image);
-    f(Field{"queue", "queue of Kueue"}, self.queue);
-    f(Field{"secret", "Secret that has the variables that a program needs"}, self.secret);
-    f(Field{"claim", "PersistentVolumeClaim for the results"}, self.claim);
-    f(Field{"resources", "resources of a node beside its GPUs", 0}, self.resources);
+    f(Field{"namespace", "namespace of jobs for which none is named"}, self.name_space);
+    f(Field{"options", "words for kubectl, before those of --launch-option"}, self.options);
+    KubernetesJob::fields(self.job, f);
   }
 };
 

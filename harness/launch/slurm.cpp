@@ -7,13 +7,11 @@
 #include <utility>
 
 #include "harness/execute/launcher.h"
-#include "harness/execute/process.h"
+#include "harness/launch/launcher_command.h"
 #include "harness/system/input_error.h"
 
 namespace perfbench::harness {
 namespace {
-
-constexpr std::chrono::seconds kLongestCall{60};
 
 // The job's script. It runs its arguments, so that no path becomes a part of a shell text.
 constexpr const char* kScript = "#!/bin/sh\nexec \"$@\"\n";
@@ -23,25 +21,6 @@ std::string without_patterns(const std::string& path) {
   std::string out;
   for (const char c : path) out += c == '%' ? "%%" : std::string(1, c);
   return out;
-}
-
-ProcessEnd call(std::vector<std::string> command) {
-  return run_process({.command = std::move(command)}, {.time_limit = kLongestCall});
-}
-
-std::string trimmed(std::string text) {
-  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back())) != 0) text.pop_back();
-  return text;
-}
-
-std::string first_line(const std::string& text) {
-  return text.substr(0, text.find('\n'));
-}
-
-std::string message_of(const ProcessEnd& end) {
-  if (end.cause == EndCause::time_limit) return "no answer within a minute";
-  const auto text = trimmed(end.error_output);
-  return text.empty() ? fmt::format("exit code {}", end.exit_code) : first_line(text);
 }
 
 // Returns the word after "key=" in a line, or an empty text if the line does not have the key.
@@ -98,7 +77,7 @@ class Slurm : public JobLauncher {
     command.insert(command.end(), {"--parsable", "--open-mode=append", "--job-name=" + job.name,
                                    "--output=" + without_patterns(job.log.string()), script.string()});
     command.insert(command.end(), job.command.begin(), job.command.end());
-    const auto end = call(command);
+    const auto end = call_launcher(command);
     if (end.succeeded()) return id_of(end.output);
     // The controller may have taken the job, although its answer was late.
     if (const auto found = find(job.name)) return *found;
@@ -106,14 +85,14 @@ class Slurm : public JobLauncher {
   }
 
   std::optional<std::string> find(const std::string& name) override {
-    const auto end = call({"squeue", "--noheader", "--states=all", "--name=" + name, "--format=%i"});
+    const auto end = call_launcher({"squeue", "--noheader", "--states=all", "--name=" + name, "--format=%i"});
     if (!end.succeeded()) throw LaunchError("[launch] squeue does not answer: " + message_of(end));
-    auto id = trimmed(first_line(end.output));
+    auto id = trimmed_end(first_line(end.output));
     return id.empty() ? std::nullopt : std::optional(std::move(id));
   }
 
   JobView look(const std::string& job) override {
-    const auto end = call({"scontrol", "--oneliner", "show", "job", job});
+    const auto end = call_launcher({"scontrol", "--oneliner", "show", "job", job});
     if (end.succeeded()) return parse_slurm_job(end.output);
     const auto message = message_of(end);
     // The controller forgets jobs MinJobAge seconds after their end.
@@ -121,23 +100,23 @@ class Slurm : public JobLauncher {
     return {.state = JobState::unknown, .what = message};
   }
 
-  void cancel(const std::string& job) override { call({"scancel", job}); }
+  void cancel(const std::string& job) override { call_launcher({"scancel", job}); }
 
  private:
   // "17" or "17;cluster"
   static std::string id_of(const std::string& output) {
-    const auto line = trimmed(first_line(output));
+    const auto line = trimmed_end(first_line(output));
     return line.substr(0, line.find(';'));
   }
 
   // The state in the accounting database, which a site may not have.
   static JobView accounted(const std::string& job) {
-    const auto end = find_in_path("sacct") ? call({"sacct", "--noheader", "--parsable2", "--allocations",
-                                                   "--duplicates", "--jobs=" + job, "--format=State,NodeList"})
+    const auto end = find_in_path("sacct") ? call_launcher({"sacct", "--noheader", "--parsable2", "--allocations",
+                                                            "--duplicates", "--jobs=" + job, "--format=State,NodeList"})
                                            : ProcessEnd{.exit_code = 1};
     JobView out{.state = JobState::ended, .what = "no longer known to Slurm", .is_out_of_sight = true};
-    if (!end.succeeded() || trimmed(end.output).empty()) return out;
-    const auto text = trimmed(end.output);
+    if (!end.succeeded() || trimmed_end(end.output).empty()) return out;
+    const auto text = trimmed_end(end.output);
     const auto line = text.substr(text.rfind('\n') + 1);  // the last of a requeued job
     const auto bar = line.find('|');
     auto seen = parse_slurm_job("JobState=" + line.substr(0, line.find_first_of(" |")));

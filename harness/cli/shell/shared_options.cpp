@@ -138,16 +138,18 @@ void add_launch_options(CLI::App& command, LaunchOptions& options) {
   };
   auto* launcher = command.add_option(
       "--launcher", options.launcher,
-      "where attempts are executed: local, slurm[:PARTITION], ssh:HOST[,HOST...], podman or docker; other "
-      "machines must see the run directories and perfbench under the same paths");
+      "where attempts are executed: local, slurm[:PARTITION], ssh:HOST[,HOST...], podman, docker or "
+      "kubernetes[:NAMESPACE]; other machines must see the run directories under the same path, and perfbench "
+      "unless an image has it");
   launcher->type_name("LAUNCHER")->check(CLI::Validator(known, ""))->capture_default_str();
-  command.add_option("--image", options.image, "image with perfbench, for --launcher podman or docker")
+  command.add_option("--image", options.image, "image with perfbench, for --launcher podman, docker or kubernetes")
       ->type_name("IMAGE")
       ->needs(launcher);
   command
-      .add_option("--launch-option", options.options,
-                  "one more word for sbatch, podman run or docker run, such as --launch-option=--gres=gpu:8; may be "
-                  "repeated")
+      .add_option(
+          "--launch-option", options.options,
+          "one more word for sbatch, podman run, docker run or kubectl, such as --launch-option=--gres=gpu:8; may "
+          "be repeated")
       ->type_name("WORD")
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)

@@ -234,6 +234,20 @@ TEST_F(LaunchCommand, ASessionThatWasClosedBeforeItsJobStartedDoesNothing) {
   EXPECT_FALSE(fs::exists(folder / "done.0.json"));
 }
 
+TEST_F(LaunchCommand, AJobThatIsStartedAgainRepeatsItsAttemptAndRecordsTheLostOne) {
+  have_slurm();
+  EXPECT_EQ(sweep().exit_code, 0);
+  const auto folder = fs::path(job(1)["log"].get<std::string>()).parent_path();
+  const auto begun = Json::parse(std::ifstream(folder / "begun.1.json"));
+  const fs::path lost = begun["directory"].get<std::string>();
+  for (const auto& file : {folder / "closed", folder / "done.1.json", lost / "attempt.json"}) fs::remove(file);
+  EXPECT_EQ(run_perfbench({"worker", folder.string()}, dir_, variables()).exit_code, 0);
+  EXPECT_THAT(states(), ElementsAre(Pair("n=1", "ok"), Pair("n=2", "cancelled"), Pair("n=2", "ok"), Pair("n=3", "ok")));
+  const auto record = Json::parse(std::ifstream(lost / "attempt.json"));
+  EXPECT_EQ(record["reason"], "its job was started again");
+  EXPECT_EQ(record["started_utc"], begun["started_utc"]);
+}
+
 TEST_F(LaunchCommand, APairRunsInOneJob) {
   have_slurm();
   const auto end = run_perfbench(
@@ -279,8 +293,12 @@ TEST_F(LaunchCommand, ALauncherThatCannotWorkIsRefusedWithTheReason) {
   EXPECT_THAT(refused({"--launcher", "local:x"}), HasSubstr("local takes nothing after a colon"));
   EXPECT_THAT(refused({"--launcher", "slurm"}), HasSubstr("sbatch is not in PATH"));
   EXPECT_THAT(refused({"--launcher", "ssh:a", "--image", "x"}),
-              HasSubstr("--image: it is for --launcher podman or docker"));
+              HasSubstr("--image: it is for --launcher podman, docker or kubernetes"));
   EXPECT_THAT(refused({"--launcher", "podman"}), HasSubstr("name an image that has perfbench with --image"));
+  EXPECT_THAT(refused({"--launcher", "kubernetes"}), HasSubstr("kubectl is not in PATH"));
+  have("kubectl", "#!/bin/sh\n");
+  EXPECT_THAT(refused({"--launcher", "kubernetes"}), HasSubstr("kubernetes.image in site.yaml"));
+  EXPECT_THAT(refused({"--launcher", "kubernetes", "--image", "x"}), HasSubstr("{claim: results, folder: /mnt"));
   have("ssh", kSsh);
   EXPECT_THAT(refused({"--launcher", "ssh:-oProxyCommand=x"}), HasSubstr("is not the name of a host"));
   EXPECT_THAT(refused({"--jobs", "2"}), HasSubstr("--jobs"));

@@ -30,6 +30,7 @@ TEST(Launchers, AreNamedWithTheirPlaces) {
   EXPECT_THAT(parse_launcher("ssh:a,ada@b"), ElementsAre(LaunchRequest{.launcher = "ssh", .place = "a"},
                                                          LaunchRequest{.launcher = "ssh", .place = "ada@b"}));
   EXPECT_THAT(parse_launcher("docker"), ElementsAre(LaunchRequest{.launcher = "docker"}));
+  EXPECT_THAT(parse_launcher("kubernetes:perf"), ElementsAre(LaunchRequest{.launcher = "kubernetes", .place = "perf"}));
   for (const auto* words : {"", "slrum", "local:", "podman:x", "ssh", "ssh:", "Slurm"}) {
     EXPECT_THROW(parse_launcher(words), InputError) << words;
   }

@@ -326,7 +326,7 @@ TEST_F(LaunchFiles, XpkGetsOneLineAndItsPlaceholdersSayWhatTheyAre) {
 TEST_F(LaunchFiles, TheSiteFillsInWhatTheRequestLeavesOpen) {
   Site site;
   site.slurm = {.partition = "gpu", .options = {"--account=a b"}};
-  site.kubernetes = {.image = "with-perfbench", .claim = "disk", .resources = {{"x", 1}, {"y", 1}}};
+  site.kubernetes = {.image = "with-perfbench", .job = {.claim = "disk", .resources = {{"x", 1}, {"y", 1}}}};
   const auto slurm = with_site({.form = LaunchForm::slurm, .options = {"--time=1"}}, site, ImageHolds::program);
   EXPECT_EQ(slurm.partition, "gpu");
   EXPECT_THAT(render_launch_file(work(), slurm).text,

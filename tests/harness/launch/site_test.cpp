@@ -44,6 +44,13 @@ TEST_F(SiteTest, FillsInWhatARequestLeavesOpen) {
   EXPECT_EQ(with_site({.launcher = "docker"}, site).image, "registry/perfbench");
   EXPECT_EQ(with_site({.launcher = "docker", .image = "mine"}, site).image, "mine");
   EXPECT_EQ(with_site({.launcher = "podman"}, site).image, "");
+  const auto pod = with_site({.launcher = "kubernetes"}, load("kubernetes:\n  image: registry/perfbench\n"
+                                                              "  namespace: perf\n  options: [--context=prod]\n"
+                                                              "  claim: disk\n  folder: /mnt/disk\n"));
+  EXPECT_EQ(pod.image, "registry/perfbench");
+  EXPECT_EQ(pod.place, "perf");
+  EXPECT_THAT(pod.options, ElementsAre("--context=prod"));
+  EXPECT_EQ(pod.kubernetes, (KubernetesJob{.claim = "disk", .folder = "/mnt/disk"}));
   const LaunchRequest ssh{.launcher = "ssh", .place = "node1"};
   EXPECT_EQ(with_site(ssh, site), ssh);
 }

@@ -1,7 +1,10 @@
 // perfbench-adapter: runs a training program other than perfbench-engine, and speaks to the harness as the engine does.
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
+#include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <string>
 #include <string_view>
@@ -10,6 +13,7 @@
 #include "harness/adapter/environment_facts.h"
 #include "harness/adapter/program_run.h"
 #include "harness/system/files.h"
+#include "harness/system/place_names.h"
 #include "workloads/spec/engine_exit.h"
 #include "workloads/spec/record_json.h"
 
@@ -23,6 +27,9 @@ constexpr std::string_view kUsage =
     "usage:\n"
     "  perfbench-adapter run --dir DIR [--turns FOLDER]   runs the program of DIR/program.json and writes into DIR:\n"
     "                                                     program.log, samples.jsonl, env.json and result.json\n"
+    "  perfbench-adapter node [--env=NAME]... -- COMMAND  becomes the command, as a task of srun; {node_rank} in its "
+    "words\n"
+    "                                                     and in the variables NAME is the number of the node\n"
     "  perfbench-adapter check [--turns]                  whether it knows these arguments; runs nothing\n"
     "  perfbench-adapter env                              prints the facts of this machine as JSON\n"
     "exit codes: 0 the program took its steps, 3 input error, 4 it did not; never the program's own exit code\n";
@@ -62,6 +69,35 @@ int run(const std::vector<std::string>& arguments) {
   return end_with(exit, result.reason);
 }
 
+// Returns only if the command cannot be started.
+int become_node_program(const std::vector<std::string>& arguments) {
+  const char* rank = std::getenv("SLURM_NODEID");
+  if (rank == nullptr) return usage_error("node: SLURM_NODEID is not set; srun starts it");
+  const auto fill = [&](std::string text) {
+    const auto mark = perfbench::harness::kNodeRankTemplate;
+    for (auto at = text.find(mark); at != std::string::npos; at = text.find(mark, at)) {
+      text.replace(at, mark.size(), rank);
+    }
+    return text;
+  };
+  constexpr std::string_view kEnv = "--env=";
+  std::size_t i = 0;
+  for (; i < arguments.size() && arguments[i].starts_with(kEnv); ++i) {
+    const auto name = arguments[i].substr(kEnv.size());
+    if (const char* value = std::getenv(name.c_str())) setenv(name.c_str(), fill(value).c_str(), 1);
+  }
+  if (i + 1 >= arguments.size() || arguments[i] != "--") return usage_error("node needs -- COMMAND");
+  std::vector<std::string> words;
+  for (++i; i < arguments.size(); ++i) words.push_back(fill(arguments[i]));
+  std::vector<char*> pointers;
+  for (auto& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  std::signal(SIGPIPE, SIG_DFL);
+  std::signal(SIGXFSZ, SIG_DFL);
+  execvp(pointers.front(), pointers.data());
+  return end_with(EngineExit::failed, "cannot start '" + words.front() + "': " + std::strerror(errno));
+}
+
 int dispatch(const std::vector<std::string>& arguments) {
   if (arguments.empty()) return usage_error("a command is missing");
   const auto& command = arguments.front();
@@ -71,6 +107,7 @@ int dispatch(const std::vector<std::string>& arguments) {
   }
   const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
   if (command == "run") return run(rest);
+  if (command == "node") return become_node_program(rest);
   if (command == "check") {
     for (const auto& argument : rest) {
       if (argument != "--turns") return usage_error("check takes only --turns");

@@ -15,6 +15,7 @@
 #include "harness/execute/container.h"
 #include "harness/execute/program_start.h"
 #include "harness/execute/steps_watch.h"
+#include "harness/system/place_names.h"
 #include "harness/system/sha256.h"
 #include "harness/system/utc.h"
 #include "reports/render/format/print.h"
@@ -190,9 +191,19 @@ FinishedAttempt execute_in(const AttemptDirectory& directory, const Cell& cell, 
                            const StepsListener& on_steps, AttemptRecord record) {
   std::vector<std::string> last_command;
   if (cell.run.program) {
-    auto program = program_to_start(cell.run, {.repo = cell.program_repo, .cwd = fs::current_path()}, directory.path);
+    ProgramPlace place{.repo = cell.program_repo, .cwd = fs::current_path()};
+    const bool on_every_node = starts_on_every_node(cell.run);
+    if (on_every_node) {
+      place.coordinator = coordinator_of_job();
+      place.node_rank = kNodeRankTemplate;
+    }
+    auto program = program_to_start(cell.run, place, directory.path);
     record.engine_sha256 = program_digest(program);
-    launch_ranks(program);
+    if (on_every_node) {
+      launch_on_nodes(program, cell.run.mesh.dcn.size(), settings.launcher.adapter.file);
+    } else {
+      launch_ranks(program);
+    }
     last_command = container_removal(program, directory.path);
     enter_container(program, directory.path);
     write_atomically(directory.path / spec::kProgramFile, spec::to_json_line(program) + "\n");

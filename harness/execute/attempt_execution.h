@@ -116,6 +116,18 @@ class RemoteExecution {
   // Does what execute_attempt() does here. Throws RemoteEnd, LaunchError, RunDirectoryError.
   virtual FinishedAttempt execute(const Cell& cell, const ExecutionSettings& settings,
                                   const StepsListener& on_steps) = 0;
+
+  // Whether its jobs may have several nodes, on each of which a program can be started.
+  virtual bool starts_on_nodes() const { return false; }
 };
+
+// Where cells are to run. Whether a node of a cluster has their devices is seen there.
+enum class RunsWhere { here, elsewhere, on_nodes_elsewhere };
+
+// `remote`: null if they run here.
+inline RunsWhere runs_where(const RemoteExecution* remote) {
+  if (remote == nullptr) return RunsWhere::here;
+  return remote->starts_on_nodes() ? RunsWhere::on_nodes_elsewhere : RunsWhere::elsewhere;
+}
 
 }  // namespace perfbench::harness

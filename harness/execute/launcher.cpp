@@ -9,7 +9,9 @@
 #include <sstream>
 
 #include "harness/evidence/attempt.h"
+#include "harness/system/place_names.h"
 #include "workloads/spec/program_spec.h"
+#include "workloads/spec/run_program.h"
 #include "workloads/spec/run_spec.h"
 
 namespace perfbench::harness {
@@ -117,6 +119,45 @@ void launch_ranks(spec::ProgramSpec& program) {
   command.front() = file->string();
   if (by_mpirun) set_remote_shell(program.env);
   program.command.insert(program.command.begin(), command.begin(), command.end());
+}
+
+std::int64_t nodes_of_job() {
+  const char* text = std::getenv("SLURM_JOB_NUM_NODES");
+  return text == nullptr ? 1 : std::max<std::int64_t>(1, std::atoll(text));
+}
+
+bool starts_on_every_node(const spec::RunSpec& run) {
+  if (!run.program || run.mesh.dcn.size() == 1) return false;
+  auto program = run.program->spec;
+  if (program.ranks.launched_by != spec::LaunchedBy::program) return false;
+  bool out = false;
+  for_each_template(program, [&](const std::string& text) {
+    for (const auto& name : template_names(text)) out = out || name == kNodeRank || name == kCoordinator;
+  });
+  return out;
+}
+
+void launch_on_nodes(spec::ProgramSpec& program, std::int64_t nodes, const fs::path& adapter) {
+  const auto srun = find_in_path("srun");
+  if (const auto has = nodes_of_job(); !srun || has < nodes) {
+    throw LaunchError(fmt::format(
+        "[launch] the program needs {} nodes of a Slurm job, and this one has {}; add --launch-option=--nodes={}",
+        nodes, srun ? has : 1, nodes));
+  }
+  program.ranks = {.launched_by = spec::LaunchedBy::srun, .count = std::to_string(nodes)};
+  auto command = rank_command(program);
+  command.front() = srun->string();
+  command.insert(command.end(), {fmt::format("--nodes={}", nodes), "--ntasks-per-node=1", adapter.string(), "node"});
+  for (const auto& [name, value] : program.env) {
+    if (value.find(kNodeRankTemplate) != std::string::npos) command.push_back("--env=" + name);
+  }
+  command.emplace_back("--");
+  program.command.insert(program.command.begin(), command.begin(), command.end());
+}
+
+std::string coordinator_of_job() {
+  if (const char* node = std::getenv("SLURMD_NODENAME")) return node;
+  return "localhost";
 }
 
 std::int64_t Launcher::threads_per_rank(const spec::RunSpec& run) const {

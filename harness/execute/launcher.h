@@ -48,6 +48,20 @@ std::vector<std::string> rank_command(const spec::ProgramSpec& program);
 // a number.
 void launch_ranks(spec::ProgramSpec& program);
 
+// Nodes of the Slurm job that this process is a part of; 1 outside of one.
+std::int64_t nodes_of_job();
+
+// Whether the program has to be started on each node of its mesh: it names {node_rank} or {coordinator}, and nothing
+// starts its ranks.
+bool starts_on_every_node(const spec::RunSpec& run);
+
+// In a Slurm job, srun starts `adapter node`, which becomes the program, once on each of `nodes` nodes. `program` is to
+// be started; its {node_rank} is still there. Throws LaunchError if the job has fewer nodes.
+void launch_on_nodes(spec::ProgramSpec& program, std::int64_t nodes, const std::filesystem::path& adapter);
+
+// The address of this node inside its Slurm job, whose first node it is.
+std::string coordinator_of_job();
+
 struct Launcher {
   EngineProgram engine;
   EngineProgram adapter = {};  // perfbench-adapter, which starts the program of a run that has one

@@ -29,9 +29,8 @@ std::optional<std::string> place_value(const std::string& name, const ProgramPla
   if (name == "cwd" && !place.cwd.empty()) return place.cwd.string();
   if (name == "repo" && !place.repo.empty()) return place.repo.string();
   if (name == "python") return in_container ? "python3" : python();
-  // A program that perfbench starts itself has one node.
-  if (name == "node_rank") return "0";
-  if (name == "coordinator") return "localhost";
+  if (name == kNodeRank) return place.node_rank;
+  if (name == kCoordinator) return place.coordinator;
   return std::nullopt;
 }
 

@@ -18,6 +18,9 @@ struct Cell;
 struct ProgramPlace {
   std::filesystem::path repo = {};  // {repo}; empty: none was given
   std::filesystem::path cwd = {};   // {cwd}: the folder in which perfbench was started
+  // A program that is started once has one node.
+  std::string coordinator = "localhost";
+  std::string node_rank = "0";
 };
 
 // {python} is PERFBENCH_PYTHON of the environment, or else python3 in PATH. Throws LaunchError if a template has no

@@ -40,12 +40,6 @@ NodeWork work_of(const Cell& cell) {
           .on_gpus = cell.run.device == spec::Device::cuda};
 }
 
-bool names_a_node(const std::string& text) {
-  const auto names = template_names(text);
-  return std::any_of(names.begin(), names.end(),
-                     [](const std::string& name) { return name == "node_rank" || name == "coordinator"; });
-}
-
 std::string how_results_come_home(const spec::ProgramSpec& program) {
   const auto reader = !program.reader.empty() ? program.reader
                       : program.files.empty() ? ""
@@ -57,14 +51,6 @@ std::string how_results_come_home(const spec::ProgramSpec& program) {
 }
 
 }  // namespace
-
-bool starts_on_every_node(const Cell& cell) {
-  if (!cell.run.program || cell.run.mesh.dcn.size() == 1) return false;
-  bool out = false;
-  auto program = cell.run.program->spec;
-  for_each_template(program, [&](const std::string& text) { out = out || names_a_node(text); });
-  return out;
-}
 
 NodeWork work_of_program(const Cell& cell, const ProgramInJob& in_job) {
   auto program = cell.run.program->spec;

@@ -34,9 +34,6 @@ struct NodeWork {
   bool in_own_image = false;
 };
 
-// Whether a program of several nodes has to be started on each of them, which perfbench does not do itself.
-bool starts_on_every_node(const Cell& cell);
-
 // How the job has a program.
 struct ProgramInJob {
   std::string checkout;    // the folder for {repo} and {cwd}; empty: as they are here

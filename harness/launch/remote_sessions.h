@@ -42,6 +42,8 @@ class RemoteSessions : public RemoteExecution {
   void announce(const std::vector<const Cell*>& cells, const ExecutionSettings& settings) override;
   FinishedAttempt execute(const Cell& cell, const ExecutionSettings& settings, const StepsListener& on_steps) override;
 
+  bool starts_on_nodes() const override { return options_.places.front().launcher == "slurm"; }
+
   // Waits for the jobs of a sweep that an earlier harness left behind (open_sessions), and completes the run
   // directories of attempts that they did not finish. Jobs without all of their tasks are cancelled. Throws RemoteEnd
   // if the user interrupts it, and then has cancelled the jobs or left them running.

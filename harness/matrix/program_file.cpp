@@ -73,6 +73,8 @@ class ProgramFileReading {
     if (key->kind == KeyKind::repeats) read_.fail(pointer, "perfbench repeats the run; the program cannot know it");
     if (key->kind != KeyKind::derived) out_.handled.insert(is_batch_key(key->name) ? "global_batch" : key->name);
     if (key->name == "batch_tokens") out_.handled.insert({"global_batch", "seq_len"});
+    if (key->name == "total_dp") out_.handled.insert({"mesh.ici.dp", "mesh.dcn.dp"});
+    if (key->name == "total_fsdp") out_.handled.insert({"mesh.ici.fsdp", "mesh.dcn.fsdp"});
     if (key->name.starts_with("microbatch")) out_.handled.insert({"global_batch", "grad_accum"});
   }
 

@@ -74,6 +74,8 @@ Json Resolved::value_of(const std::string& key) const {
   if (key == "devices") return run.mesh.devices();
   if (key == "devices_per_node") return run.mesh.ici.size();
   if (key == "node_count") return run.mesh.dcn.size();
+  if (key == "total_dp") return run.mesh.dp();
+  if (key == "total_fsdp") return run.mesh.fsdp();
   if (key == "batch_per_device") return share(run.global_batch, run.mesh.devices());
   if (key == "batch_per_shard") return share(run.global_batch, run.mesh.data_shards());
   if (key == "microbatch") return share(run.global_batch, run.mesh.data_shards() * run.grad_accum);

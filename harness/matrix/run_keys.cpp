@@ -20,6 +20,8 @@ constexpr std::array kDerived{
     std::pair{std::string_view("devices"), std::string_view("product of the mesh")},
     std::pair{std::string_view("devices_per_node"), std::string_view("product of the axes inside a node")},
     std::pair{std::string_view("node_count"), std::string_view("product of the axes across nodes")},
+    std::pair{std::string_view("total_dp"), std::string_view("dp x dcn_dp")},
+    std::pair{std::string_view("total_fsdp"), std::string_view("fsdp x dcn_fsdp")},
     std::pair{std::string_view("batch_tokens"), std::string_view("tokens of a step over all devices")},
     std::pair{std::string_view("microbatch"), std::string_view("sequences of a microbatch on a data shard")},
     std::pair{std::string_view("microbatch_per_device"), std::string_view("sequences of a microbatch over devices")},

@@ -14,8 +14,13 @@ namespace perfbench::harness {
 
 // coordinator: the address of the first node. cwd: the folder in which perfbench was started. node_rank: the number of
 // the node, from 0. python: an interpreter. repo: the program's repository. run_dir: the attempt's folder.
-inline constexpr std::array<std::string_view, 6> kPlaceNames{"coordinator", "cwd",  "node_rank",
-                                                             "python",      "repo", "run_dir"};
+inline constexpr std::string_view kCoordinator = "coordinator";
+inline constexpr std::string_view kNodeRank = "node_rank";
+inline constexpr std::array<std::string_view, 6> kPlaceNames{kCoordinator, "cwd",  kNodeRank,
+                                                             "python",     "repo", "run_dir"};
+
+// Stands for the number of the node in a command that srun starts on each node. `perfbench-adapter node` replaces it.
+inline constexpr std::string_view kNodeRankTemplate = "{node_rank}";
 
 inline bool is_place_name(std::string_view name) {
   return std::find(kPlaceNames.begin(), kPlaceNames.end(), name) != kPlaceNames.end();

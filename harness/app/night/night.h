@@ -54,7 +54,7 @@ struct Night {
   // Throws InputError if the launcher of the options cannot be used for a night.
   Night(NightOptions asked, const Installation& installed, Interruption& stop);
 
-  RunsWhere where() const { return remote ? RunsWhere::elsewhere : RunsWhere::here; }
+  RunsWhere where() const { return runs_where(remote.get()); }
 
   NightOptions options;
   const Installation& installation;

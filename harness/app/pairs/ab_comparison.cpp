@@ -55,7 +55,7 @@ class Preflight {
     for (std::size_t i = 0; i < planned.size(); ++i) {
       cells_[asked[i]].of(side) = planned[i].cell;
       memory_[static_cast<std::size_t>(side)][asked[i]] = memory_of(planned[i]);
-      auto reason = obstacle(planned[i], where == RunsWhere::here ? &here : nullptr);
+      auto reason = obstacle(planned[i], where, here);
       if (!reason) continue;
       obstacles_[asked[i]].push_back(fmt::format("{} does not run it: {}", spec::enum_name(side), *reason));
     }
@@ -81,11 +81,11 @@ class Preflight {
   }
 
  private:
-  static std::optional<std::string> obstacle(const PlannedCell& planned, RunnableCheck* here) {
+  static std::optional<std::string> obstacle(const PlannedCell& planned, RunsWhere where, RunnableCheck& here) {
     if (planned.state != PlanState::feasible) return planned.reason;
-    if (auto reason = why_launch_file(planned.cell)) return reason;
-    if (here == nullptr || planned.cell.run.program) return std::nullopt;  // the program itself reports more
-    return here->obstacle(planned);
+    if (auto reason = why_launch_file(planned.cell, where)) return reason;
+    const bool is_checked = where == RunsWhere::here && !planned.cell.run.program;  // a program itself reports more
+    return is_checked ? here.obstacle(planned) : std::nullopt;
   }
 
   // If the plan of only one engine has room for kept weights, both cast them, so that the sides differ only in their
@@ -228,7 +228,7 @@ AbOutcome compare_sides(const AbSide& a, const AbSide& b, const AbOptions& optio
   const auto own_jobs =
       options.execution.remote == nullptr ? remote_sessions(options.execution.launch, interruption) : nullptr;
   RemoteExecution* const remote = own_jobs ? own_jobs.get() : options.execution.remote;
-  const auto where = remote != nullptr ? RunsWhere::elsewhere : RunsWhere::here;
+  const auto where = runs_where(remote);
   auto rule = options.rule();
   auto matrix = pair_matrix(a, b, options, catalog, installation);
   for (const auto& notice : matrix.notices) reports::print(stderr, "note: {}\n", notice);

@@ -10,11 +10,11 @@
 
 #include "harness/evidence/output_file.h"
 #include "harness/execute/launcher.h"
-#include "harness/launch/node_work.h"
 #include "harness/plan/planner.h"
 #include "harness/system/files.h"
 #include "harness/system/input_error.h"
 #include "workloads/spec/process_token.h"
+#include "workloads/spec/run_program.h"
 
 namespace perfbench::harness {
 
@@ -33,12 +33,18 @@ std::optional<std::string> RunnableCheck::obstacle(const PlannedCell& planned) {
   return answer_->facts ? not_runnable_here(planned, *answer_->facts) : answer_->error;
 }
 
-std::optional<std::string> why_launch_file(const Cell& cell) {
-  if (!starts_on_every_node(cell)) return std::nullopt;
+std::optional<std::string> why_launch_file(const Cell& cell, RunsWhere where) {
+  if (!starts_on_every_node(cell.run)) return std::nullopt;
+  const auto nodes = cell.run.mesh.dcn.size();
+  const bool in_container = !cell.run.program->spec.container.image.empty();
+  const bool has_nodes =
+      where == RunsWhere::on_nodes_elsewhere || (where == RunsWhere::here && nodes_of_job() >= nodes);
+  if (has_nodes && !in_container) return std::nullopt;
   return fmt::format(
-      "the program has to be started on each of {} nodes, which perfbench does not do: `perfbench launch --render` "
-      "writes the file of a job that does",
-      cell.run.mesh.dcn.size());
+      "the program has to be started{} on each of {} nodes, which {}: `perfbench launch --render` writes the file of a "
+      "job that does",
+      in_container ? " in a container" : "", nodes,
+      in_container ? "perfbench does not do" : "perfbench does in jobs of Slurm only (--launcher slurm)");
 }
 
 namespace fs = std::filesystem;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "harness/execute/attempt_execution.h"
 #include "harness/execute/machine_facts.h"
 #include "harness/plan/planner.h"
 
@@ -26,8 +27,8 @@ class RunnableCheck {
   std::optional<EngineAnswer> answer_;  // queried for the first cell that depends on it
 };
 
-// Why perfbench cannot start the cell's program, here or in a job of its own; nullopt if it can.
-std::optional<std::string> why_launch_file(const Cell& cell);
+// Why perfbench cannot start the cell's program, because it has to be started on several nodes; nullopt if it can.
+std::optional<std::string> why_launch_file(const Cell& cell, RunsWhere where);
 
 // Checks that a command will be able to write its output at the end, before it measures for hours. Writes a file there
 // and removes it again. `what` begins the message: "[nightly] --junit". Both throw InputError.

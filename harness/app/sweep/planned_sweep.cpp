@@ -84,7 +84,7 @@ PlannedWork plan_work(std::vector<Cell> cells, const Installation& installation,
        plan_cells(std::move(cells), {.engine = {installation.engine}, .catalog = &catalog, .cancel_fd = cancel_fd})) {
     CellPlan plan;
     if (planned.state == PlanState::infeasible) plan.infeasible = planned.reason;
-    if (planned.state == PlanState::feasible) plan.infeasible = why_launch_file(planned.cell);
+    if (planned.state == PlanState::feasible) plan.infeasible = why_launch_file(planned.cell, where);
     const bool is_checked = planned.cell.run.program == nullptr && where == RunsWhere::here;
     if (planned.state == PlanState::feasible && is_checked) plan.infeasible = here.obstacle(planned);
     if (planned.counts) {

@@ -67,9 +67,6 @@ struct PlannedWork {
   bool can_run(const Cell& cell) const { return !cell.excluded && !plans.at(cell.run_id).infeasible; }
 };
 
-// Where the cells are to run. Whether a node of a cluster has their devices is seen there.
-enum class RunsWhere { here, elsewhere };
-
 // Uses the engine of `installation`. Throws Cancelled once a byte can be read from `cancel_fd`.
 PlannedWork plan_work(std::vector<Cell> cells, const Installation& installation, const ModelCatalog& catalog,
                       int cancel_fd, RunsWhere where = RunsWhere::here);

@@ -190,8 +190,8 @@ SweepSummary sweep_matrix(SweepRequest request, const Installation& installation
   const auto remote = remote_sessions(request.execution.launch, interruption);
   if (!remote) require_device(request.device, installation);
   auto expansion = expansion_of(request, installation, catalog, [&store]() -> const Connection& { return store.db(); });
-  const auto work = plan_work(std::move(expansion.cells), installation, catalog, interruption.fd(),
-                              remote ? RunsWhere::elsewhere : RunsWhere::here);
+  const auto work =
+      plan_work(std::move(expansion.cells), installation, catalog, interruption.fd(), runs_where(remote.get()));
   auto options = sweep_options(request, installation);
   options.execution.remote = remote.get();
   if (request.resume)

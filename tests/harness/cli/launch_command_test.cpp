@@ -304,6 +304,41 @@ TEST_F(LaunchCommand, ALauncherThatCannotWorkIsRefusedWithTheReason) {
   EXPECT_THAT(refused({"--jobs", "2"}), HasSubstr("--jobs"));
 }
 
+// This srun has the options that perfbench gives to Slurm's, and starts the tasks of all nodes here.
+constexpr const char* kSrun = R"(#!/bin/sh
+[ "$1 $2 $3 $4 $5" = '--ntasks=2 --label --kill-on-bad-exit=1 --nodes=2 --ntasks-per-node=1' ] || exit 9
+shift 5
+for node in 0 1; do SLURM_NODEID=$node "$@" | sed "s/^/$node: /"; done
+)";
+
+constexpr const char* kNodeMatrix = R"(name: nodes
+program:
+  command: [sh, -c, 'echo "node $1/$NODE of $COORDINATOR, $2"; for i in 0 1 2 3; do
+            echo "iter $i: loss 2.0, time 50.1ms, mfu -100.00%"; done', sh, '{node_rank}', '{{node}}']
+  env: {NODE: '{node_rank}', COORDINATOR: '{coordinator}:6000'}
+  reader: nanogpt
+work: {dcn_dp: 2}
+)";
+
+// Inside a job of two nodes.
+TEST_F(LaunchCommand, AProgramOfSeveralNodesIsStartedOnEachWithItsNumber) {
+  have("srun", kSrun);
+  std::ofstream(dir_ / "m.yaml") << kNodeMatrix;
+  auto job = variables();
+  job.insert({{"SLURM_JOB_NUM_NODES", "2"}, {"SLURMD_NODENAME", "n7"}});
+  const auto end = run_perfbench({"sweep", "m.yaml"}, dir_, job);
+  ASSERT_EQ(end.exit_code, 0) << end.output << end.error_output;
+  std::string log;
+  for (const auto& entry : fs::recursive_directory_iterator(dir_ / "p.runs")) {
+    if (entry.path().filename() == "program.log") log += text_of(entry.path());
+  }
+  EXPECT_THAT(log, AllOf(HasSubstr("0: node 0/0 of n7:6000, {node}\n"), HasSubstr("1: node 1/1 of n7:6000, {node}\n")));
+
+  job["SLURM_JOB_NUM_NODES"] = "1";
+  const auto refused = run_perfbench({"sweep", "m.yaml", "--db", "one.db"}, dir_, job);
+  EXPECT_THAT(refused.output + refused.error_output, HasSubstr("--launcher slurm"));
+}
+
 TEST_F(LaunchCommand, ASecondSweepOnAMachineWaitsForTheFirst) {
   MachineLock first(dir_ / "lock");
   ASSERT_EQ(first.hold("perfbench first", {}), LockOutcome::held);

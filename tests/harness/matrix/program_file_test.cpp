@@ -180,14 +180,15 @@ TEST_F(ProgramFiles, ModelsThatOnlyShareANameAreRefused) {
 }
 
 TEST_F(ProgramFiles, DerivedKeysAreNumbersOfTheRun) {
-  const auto file = kHead +
-                    "program: {command: ['{devices}', '{node_count}', '{devices_per_node}', '{microbatch}',"
-                    " '{microbatch_per_device}', '{microbatches}', '{batch_tokens}', '{batch_per_device}']}\n"
-                    "values: {model: {tiny-llama: llama}}\n"
-                    "rules: [{only: {fsdp: 2, tp: 2, dcn_fsdp: 2}, reason: x}]\n";
+  const auto file =
+      kHead +
+      "program: {command: ['{devices}', '{node_count}', '{devices_per_node}', '{total_dp}', '{total_fsdp}',"
+      " '{microbatch}', '{microbatch_per_device}', '{microbatches}', '{batch_tokens}', '{batch_per_device}']}\n"
+      "values: {model: {tiny-llama: llama}}\n"
+      "rules: [{only: {fsdp: 2, tp: 2, dcn_fsdp: 2}, reason: x}]\n";
   const auto made = cell(file, {.set = {"tp=2", "dcn_fsdp=2", "global_batch=16", "grad_accum=2"}});
   EXPECT_EQ(made.infeasible, std::nullopt);
-  EXPECT_THAT(words_of(made), ElementsAre("8", "2", "4", "2", "1", "8", "1024", "2"));
+  EXPECT_THAT(words_of(made), ElementsAre("8", "2", "4", "1", "4", "2", "1", "8", "1024", "2"));
 }
 
 struct Mistake {

@@ -52,6 +52,7 @@ struct DryOptions {
   std::optional<std::int64_t> rank;  // if absent: the rank that needs the most memory
   std::optional<std::int64_t> largest;
   bool operations = false;
+  OperationRows rows = OperationRows::whole;
   bool lines = false;  // each line of the file is a run
   std::vector<std::string> files;
 };
@@ -67,6 +68,8 @@ DryOptions parse_dry_options(const std::vector<std::string>& args) {
       out.largest = number_argument("--largest", args[++i], 0);
     } else if (args[i] == "--operations") {
       out.operations = true;
+    } else if (args[i] == "--forms") {
+      out.rows = OperationRows::by_form;
     } else if (args[i] == "--lines") {
       out.lines = true;
     } else if (args[i].starts_with("-")) {
@@ -77,6 +80,7 @@ DryOptions parse_dry_options(const std::vector<std::string>& args) {
   }
   if (out.files.empty()) throw UsageError("dry needs at least one run.json");
   if (out.operations && out.largest) throw UsageError("--operations lists no tensors; leave out --largest");
+  if (out.rows == OperationRows::by_form && !out.operations) throw UsageError("--forms is for --operations");
   return out;
 }
 
@@ -92,7 +96,10 @@ void list_more(const spec::RunSpec& run, spec::DryReport& report) {
 
 void print_walk(const std::string& text, const std::string& place, const DryOptions& options) {
   if (options.operations) {
-    print_line(spec::to_json_line(walk_text(text, place, options.rank.value_or(0), count_operations)));
+    const auto count = [&](const spec::RunSpec& run, std::int64_t rank) {
+      return count_operations(run, rank, options.rows);
+    };
+    print_line(spec::to_json_line(walk_text(text, place, options.rank.value_or(0), count)));
     return;
   }
   auto report = walk_text(text, place, options.rank.value_or(0), [&](const spec::RunSpec& run, std::int64_t rank) {

@@ -121,8 +121,9 @@ void Ops::dispatch(const DispatchArgs& args) {
   require(args.choices_per_token > 0 &&
               (!args.gates_NC.defined() || is(args.gates_NC, DType::f32, Shape{rows(x), args.choices_per_token})),
           "dispatch", "gates are f32 [N, C]", {x, args.gates_NC});
-  const OpSpan span = begin(spec::TraceOp::dispatch,
-                            {.read_bytes = bytes_of(x, args.choices_Q, args.gates_NC), .written_bytes = bytes_of(out)});
+  const OpSpan span = begin(
+      spec::TraceOp::dispatch,
+      {.form = {x.dtype}, .read_bytes = bytes_of(x, args.choices_Q, args.gates_NC), .written_bytes = bytes_of(out)});
   do_dispatch(args);
 }
 
@@ -134,7 +135,8 @@ void Ops::combine(const CombineArgs& args) {
               args.rows_NC.dtype == DType::i32 && rows(args.rows_NC) == rows(x) &&
               (!args.gates_NC.defined() || is(args.gates_NC, DType::f32, args.rows_NC.shape)),
           "combine", "x is [N, M] of rows [Q, M], rows i32 and gates f32 [N, C]", operands);
-  const OpSpan span = begin(spec::TraceOp::combine, {.read_bytes = bytes_of(args.rows_QM, args.rows_NC, args.gates_NC) +
+  const OpSpan span = begin(spec::TraceOp::combine, {.form = {x.dtype},
+                                                     .read_bytes = bytes_of(args.rows_QM, args.rows_NC, args.gates_NC) +
                                                                    held_bytes(x, args.write),
                                                      .written_bytes = bytes_of(x)});
   do_combine(args);
@@ -148,7 +150,8 @@ void Ops::gates_backward(const GatesBackwardArgs& args) {
               args.rows_NC.shape.rank() == 2 && args.rows_NC.dtype == DType::i32 && rows(args.rows_NC) == rows(dx) &&
               is(args.dgates_NC, DType::f32, args.rows_NC.shape),
           "gates_backward", "dx is [N, M], rows [Q, M], i32 [N, C], dgates f32 [N, C]", operands);
-  const OpSpan span = begin(spec::TraceOp::gates_backward, {.read_bytes = bytes_of(dx, args.rows_QM, args.rows_NC),
+  const OpSpan span = begin(spec::TraceOp::gates_backward, {.form = {dx.dtype},
+                                                            .read_bytes = bytes_of(dx, args.rows_QM, args.rows_NC),
                                                             .written_bytes = bytes_of(args.dgates_NC)});
   do_gates_backward(args);
 }
@@ -158,7 +161,8 @@ void Ops::expert_product(const ExpertProductArgs& args) {
   const std::int64_t flops = 2 * args.counted_rows * shape.outputs * shape.inputs;
   count(FlopPart::feed_forward, flops);
   const OpSpan span = begin(spec::TraceOp::expert_product,
-                            {.flops = flops,
+                            {.form = {args.a.dtype, {}, {args.counted_rows, shape.outputs, shape.inputs}},
+                             .flops = flops,
                              .read_bytes = bytes_of(args.a, args.b, args.segments_PX2) + held_bytes(args.c, args.write),
                              .written_bytes = bytes_of(args.c)});
   do_expert_product(args);

@@ -52,6 +52,29 @@ ProductShape check_matmul(const MatmulArgs& args) {
   return p;
 }
 
+constexpr std::string_view product_kind(Transpose a, Transpose b) {
+  if (a == Transpose::no) return b == Transpose::no ? "NN" : "NT";
+  return b == Transpose::no ? "TN" : "TT";
+}
+
+OperandForm form_of(const RowsView& x, std::string_view kind = {}) {
+  return {.dtype = x.dtype, .kind = kind, .dims = {rows(x), columns(x)}};
+}
+
+OperandForm form_of(const AttentionDims& d, spec::AttentionKind kind, DType dtype) {
+  return {
+      .dtype = dtype, .kind = spec::enum_name(kind), .dims = {d.batch, d.seq_len, d.n_heads, d.n_kv_heads, d.head_dim}};
+}
+
+void describe(spec::OperationWork& work, spec::TraceOp op, const OperandForm& form) {
+  work.operation = op;
+  work.dtype = dtype_name(form.dtype);
+  work.kind = form.kind;
+  for (const auto dim : form.dims) {
+    if (dim > 0) work.dims.push_back(dim);
+  }
+}
+
 std::int64_t statistic_rows(spec::NormKind kind) {
   return kind == spec::NormKind::layernorm ? 2 : 1;
 }
@@ -134,11 +157,11 @@ void require_count(std::string_view op, const TensorView& counted_targets) {
 
 OpSpan Ops::begin(spec::TraceOp op, const OperationCost& cost) {
   if (table_ != nullptr) {
-    auto& work = (*table_)[op];
-    work.operation = op;
-    ++work.calls;
+    const std::int64_t bytes = cost.read_bytes + cost.written_bytes;
+    auto& work = (*table_)[{op, cost.form, bytes}];
+    if (work.calls++ == 0) describe(work, op, cost.form);
     work.flops += cost.flops;
-    work.bytes += cost.read_bytes + cost.written_bytes;
+    work.bytes += bytes;
   }
   return OpSpan(trace_, op, spec::trace_kind(op) == spec::TraceKind::op ? 0 : cost.written_bytes);
 }
@@ -175,7 +198,8 @@ void Ops::matmul(const MatmulArgs& args) {
   const std::int64_t preactivation = bytes_of(args.preactivation);
   const OpSpan span =
       begin(spec::TraceOp::matmul,
-            {.flops = flops,
+            {.form = {args.a.dtype, product_kind(args.transpose_a, args.transpose_b), {p.m, p.n, p.k}},
+             .flops = flops,
              .read_bytes = bytes_of(args.a, args.b, args.bias_n, args.inverse_scale_a, args.inverse_scale_b) +
                            held_bytes(args.c, args.write) + (reads_preactivation ? preactivation : 0),
              .written_bytes = bytes_of(args.c) + (reads_preactivation ? 0 : preactivation)});
@@ -185,22 +209,25 @@ void Ops::matmul(const MatmulArgs& args) {
 void Ops::bias_backward(TensorView dbias, RowsView dy, Write write) {
   require(evenly_apart(dy) && dbias.shape == Shape{columns(dy)} && dbias.dtype == DType::f32, "bias_backward",
           "dbias is f32 [O] for dy [N, O]", {dbias, dy});
-  const OpSpan span = begin(spec::TraceOp::bias_backward,
-                            {.read_bytes = bytes_of(dy) + held_bytes(dbias, write), .written_bytes = bytes_of(dbias)});
+  const OpSpan span = begin(
+      spec::TraceOp::bias_backward,
+      {.form = form_of(dy), .read_bytes = bytes_of(dy) + held_bytes(dbias, write), .written_bytes = bytes_of(dbias)});
   do_bias_backward(dbias, dy, write);
 }
 
 void Ops::norm_forward(const NormForwardArgs& args) {
   check_norm("norm_forward", args);
   const OpSpan span =
-      begin(spec::TraceOp::norm_forward,
-            {.read_bytes = norm_inputs(args), .written_bytes = norm_outputs(args) + bytes_of(args.statistics)});
+      begin(spec::TraceOp::norm_forward, {.form = form_of(args.x_NM, spec::enum_name(args.kind)),
+                                          .read_bytes = norm_inputs(args),
+                                          .written_bytes = norm_outputs(args) + bytes_of(args.statistics)});
   do_norm_forward(args);
 }
 
 void Ops::norm_apply(const NormForwardArgs& args) {
   check_norm("norm_apply", args);
-  const OpSpan span = begin(spec::TraceOp::norm_apply, {.read_bytes = norm_inputs(args) + bytes_of(args.statistics),
+  const OpSpan span = begin(spec::TraceOp::norm_apply, {.form = form_of(args.x_NM, spec::enum_name(args.kind)),
+                                                        .read_bytes = norm_inputs(args) + bytes_of(args.statistics),
                                                         .written_bytes = norm_outputs(args)});
   do_norm_apply(args);
 }
@@ -220,7 +247,8 @@ void Ops::norm_backward(const NormBackwardArgs& args) {
           {args.weight_M, args.dweight_M, args.dbias_M});
   const OpSpan span =
       begin(spec::TraceOp::norm_backward,
-            {.read_bytes = bytes_of(args.dy_NM, x, args.statistics, args.weight_M) +
+            {.form = form_of(x, spec::enum_name(args.kind)),
+             .read_bytes = bytes_of(args.dy_NM, x, args.statistics, args.weight_M) +
                            held_bytes(args.dx_NM, args.write_dx) + held_bytes(args.dweight_M, args.write_parameters) +
                            held_bytes(args.dbias_M, args.write_parameters),
              .written_bytes = bytes_of(args.dx_NM, args.dweight_M, args.dbias_M)});
@@ -234,8 +262,10 @@ void Ops::rope(const RopeArgs& args) {
                     columns(table) == args.head_dim && table.dtype == DType::f32 && rows(args.x) % rows(table) == 0;
   require(fits, "rope", "x is [B*T, heads*D], the table f32 [T, D]", {args.x, table});
   check_first("rope", args.first_N, rows(args.x));
-  const OpSpan span = begin(spec::TraceOp::rope,
-                            {.read_bytes = bytes_of(args.x, table, args.first_N), .written_bytes = bytes_of(args.x)});
+  const OpSpan span =
+      begin(spec::TraceOp::rope, {.form = {args.x.dtype, {}, {rows(args.x), columns(args.x), args.head_dim}},
+                                  .read_bytes = bytes_of(args.x, table, args.first_N),
+                                  .written_bytes = bytes_of(args.x)});
   do_rope(args);
 }
 
@@ -247,7 +277,8 @@ void Ops::attention_forward(const AttentionForwardArgs& args) {
   const std::int64_t flops = causal_flops(args.dims, 2);
   count(FlopPart::attention_score, flops);
   const OpSpan span = begin(spec::TraceOp::attention_forward,
-                            {.flops = flops,
+                            {.form = form_of(args.dims, args.kind, args.query.dtype),
+                             .flops = flops,
                              .read_bytes = bytes_of(args.query, args.key, args.value, args.bias_HT, args.first_N),
                              .written_bytes = bytes_of(args.context, args.logsumexp_BHT, args.weights_BHTT)});
   do_attention_forward(args);
@@ -276,7 +307,8 @@ void Ops::attention_backward(const AttentionBackwardArgs& args) {
   // The gradient of the scores is an operand: one product writes it, the next two read it.
   const OpSpan span =
       begin(spec::TraceOp::attention_backward,
-            {.flops = flops,
+            {.form = form_of(args.dims, args.kind, args.query.dtype),
+             .flops = flops,
              .read_bytes = bytes_of(args.dcontext, args.query, args.key, args.value, args.context, args.logsumexp_BHT,
                                     args.bias_HT, args.first_N, args.weights_BHTT, args.dweights_BHTT),
              .written_bytes = bytes_of(args.dquery, args.dkey, args.dvalue, args.dbias_BHT, args.dweights_BHTT)});
@@ -316,7 +348,8 @@ void Ops::activation_forward(const ActivationForwardArgs& args) {
               (!gated || same(args.gate_NF, args.up_NF)) && evenly_apart(args.up_NF) && evenly_apart(args.gate_NF),
           "activation_forward", "product, up and (gated kinds) gate are alike",
           {args.product_NF, args.gate_NF, args.up_NF});
-  const OpSpan span = begin(spec::TraceOp::activation_forward, {.read_bytes = bytes_of(args.gate_NF, args.up_NF),
+  const OpSpan span = begin(spec::TraceOp::activation_forward, {.form = form_of(args.up_NF, spec::enum_name(args.kind)),
+                                                                .read_bytes = bytes_of(args.gate_NF, args.up_NF),
                                                                 .written_bytes = bytes_of(args.product_NF)});
   do_activation_forward(args);
 }
@@ -328,7 +361,8 @@ void Ops::activation_backward(const ActivationBackwardArgs& args) {
           "activation_backward", "dproduct, up and (gated kinds) gate are alike",
           {args.dproduct_NF, args.gate_NF, args.up_NF});
   const OpSpan span =
-      begin(spec::TraceOp::activation_backward, {.read_bytes = bytes_of(args.gate_NF, args.up_NF, args.dproduct_NF),
+      begin(spec::TraceOp::activation_backward, {.form = form_of(args.up_NF, spec::enum_name(args.kind)),
+                                                 .read_bytes = bytes_of(args.gate_NF, args.up_NF, args.dproduct_NF),
                                                  .written_bytes = bytes_of(args.gate_NF, args.up_NF)});
   do_activation_backward(args);
 }
@@ -349,8 +383,9 @@ void Ops::embedding_forward(const EmbeddingForwardArgs& args) {
   check_first("embedding_forward", args.first_N, rows(x));
   const std::int64_t looked_up = looked_up_bytes(args.table_VM, position, args.tokens_N, args.seq_len);
   const OpSpan span =
-      begin(spec::TraceOp::embedding_forward,
-            {.read_bytes = bytes_of(args.tokens_N, args.first_N) + looked_up, .written_bytes = bytes_of(x)});
+      begin(spec::TraceOp::embedding_forward, {.form = {x.dtype, {}, {rows(x), columns(x), rows(args.table_VM)}},
+                                               .read_bytes = bytes_of(args.tokens_N, args.first_N) + looked_up,
+                                               .written_bytes = bytes_of(x)});
   do_embedding_forward(args);
 }
 
@@ -368,8 +403,9 @@ void Ops::embedding_backward(const EmbeddingBackwardArgs& args) {
   check_first("embedding_backward", args.first_N, rows(dx));
   const std::int64_t added_to = looked_up_bytes(args.dtable_VM, args.dposition_TM, args.tokens_N, args.seq_len);
   const OpSpan span =
-      begin(spec::TraceOp::embedding_backward,
-            {.read_bytes = bytes_of(dx, args.tokens_N, args.first_N) + added_to, .written_bytes = added_to});
+      begin(spec::TraceOp::embedding_backward, {.form = {dx.dtype, {}, {rows(dx), columns(dx), rows(args.dtable_VM)}},
+                                                .read_bytes = bytes_of(dx, args.tokens_N, args.first_N) + added_to,
+                                                .written_bytes = added_to});
   do_embedding_backward(args);
 }
 
@@ -380,7 +416,8 @@ void Ops::one_hot(const OneHotArgs& args) {
           "one_hot", "rows are [N, V], tokens i32 [N]", {out, args.tokens_N});
   require(holds(args.range, columns(out)), "one_hot", "columns are tokens of the vocabulary", {out});
   const OpSpan span =
-      begin(spec::TraceOp::one_hot, {.read_bytes = bytes_of(args.tokens_N), .written_bytes = bytes_of(out)});
+      begin(spec::TraceOp::one_hot,
+            {.form = form_of(out), .read_bytes = bytes_of(args.tokens_N), .written_bytes = bytes_of(out)});
   do_one_hot(args);
 }
 
@@ -393,7 +430,8 @@ void Ops::cross_entropy(const CrossEntropyArgs& args) {
           {logits, args.targets_N, args.losses_N});
   require_count("cross_entropy", args.counted_targets);
   const OpSpan span =
-      begin(spec::TraceOp::cross_entropy, {.read_bytes = bytes_of(logits, args.targets_N, args.counted_targets),
+      begin(spec::TraceOp::cross_entropy, {.form = form_of(logits),
+                                           .read_bytes = bytes_of(logits, args.targets_N, args.counted_targets),
                                            .written_bytes = bytes_of(logits, args.losses_N)});
   do_cross_entropy(args);
 }
@@ -409,7 +447,8 @@ void Ops::cross_entropy_part(const CrossEntropyPartArgs& args) {
   require(absent_or(others, Shape{rows(logits)}) && (!others.defined() || others.dtype == DType::f32),
           "cross_entropy_part", "the others' greatest are f32 [N]", {others});
   require(holds(args.range, columns(logits)), "cross_entropy_part", "columns are tokens of the vocabulary", {logits});
-  const OpSpan span = begin(spec::TraceOp::cross_entropy_part, {.read_bytes = bytes_of(logits, args.targets_N),
+  const OpSpan span = begin(spec::TraceOp::cross_entropy_part, {.form = form_of(logits),
+                                                                .read_bytes = bytes_of(logits, args.targets_N),
                                                                 .written_bytes = bytes_of(args.statistics_3N, others)});
   do_cross_entropy_part(args);
 }
@@ -444,142 +483,10 @@ void Ops::cross_entropy_whole(const CrossEntropyWholeArgs& args) {
   require(holds(args.range, columns(logits)), "cross_entropy_whole", "columns are tokens of the vocabulary", {logits});
   require_count("cross_entropy_whole", args.counted_targets);
   const OpSpan span = begin(spec::TraceOp::cross_entropy_whole,
-                            {.read_bytes = bytes_of(logits, args.targets_N, statistics, args.counted_targets),
+                            {.form = form_of(logits),
+                             .read_bytes = bytes_of(logits, args.targets_N, statistics, args.counted_targets),
                              .written_bytes = bytes_of(logits, args.losses_N)});
   do_cross_entropy_whole(args);
-}
-
-void Ops::adamw(const AdamwArgs& args) {
-  OperationCost cost{.read_bytes = bytes_of(args.factors, args.step)};
-  const DType moments = args.tensors.empty() ? DType::f32 : args.tensors.front().first_moment.dtype;
-  const DType gradients = args.tensors.empty() ? DType::f32 : args.tensors.front().gradient.dtype;
-  require(gradients == DType::f32 || gradients == DType::bf16, "adamw", "gradients are f32 or bf16", {});
-  require(
-      moments == DType::f32 || (moments == DType::bf16 && args.step.dtype == DType::i32 && args.step.elements() == 1),
-      "adamw", "moments are f32, or bf16 with the step i32 [1]", {args.step});
-  for (const auto& t : args.tensors) {
-    const bool alike = t.gradient.shape == t.weight.shape && t.gradient.dtype == gradients &&
-                       t.first_moment.shape == t.weight.shape && t.first_moment.dtype == moments &&
-                       same(t.second_moment, t.first_moment) && t.weight.dtype == DType::f32;
-    require(alike, "adamw", "weights are f32, gradients of one type and moments of one, all of one shape",
-            {t.weight, t.gradient, t.first_moment, t.second_moment});
-    require(!t.bf16_weight.defined() || (t.bf16_weight.shape == t.weight.shape && t.bf16_weight.dtype == DType::bf16),
-            "adamw", "the rounded weight is bf16 of the weight's shape", {t.weight, t.bf16_weight});
-    cost.read_bytes += bytes_of(t.weight, t.gradient, t.first_moment, t.second_moment);
-    cost.written_bytes += bytes_of(t.weight, t.first_moment, t.second_moment, t.bf16_weight);
-  }
-  require(args.factors.dtype == DType::f64 && args.factors.shape == Shape{kAdamwFactors}, "adamw",
-          "factors are f64 [4]", {args.factors});
-  const OpSpan span = begin(spec::TraceOp::adamw, cost);
-  do_adamw(args);
-}
-
-void Ops::clip_scale(TensorView scale, TensorView square_sum, double clip_norm) {
-  require(is_scalar_f64(scale) && is_scalar_f64(square_sum), "clip_scale", "both are f64 [1]", {scale, square_sum});
-  const OpSpan span =
-      begin(spec::TraceOp::clip_scale, {.read_bytes = bytes_of(square_sum), .written_bytes = bytes_of(scale)});
-  do_clip_scale(scale, square_sum, clip_norm);
-}
-
-void Ops::add(TensorView out, TensorView a, TensorView b) {
-  require(same(out, a) && out.shape == b.shape && (b.dtype == out.dtype || b.dtype == DType::f32), "add",
-          "one shape and type, or an f32 b", {out, a, b});
-  const OpSpan span = begin(spec::TraceOp::add, {.read_bytes = bytes_of(a, b), .written_bytes = bytes_of(out)});
-  do_add(out, a, b);
-}
-
-void Ops::dropout(const DropoutArgs& args) {
-  require(same(args.out_RM, args.x_RM) && args.x_RM.shape.rank() == 2 && is_float(args.x_RM.dtype) &&
-              args.step.dtype == DType::i32 && args.step.elements() == 1 && args.first_row >= 0 && args.rate >= 0 &&
-              args.rate < 1,
-          "dropout", "rows of one shape and type, the step i32 [1], the rate in [0, 1)",
-          {args.out_RM, args.x_RM, args.step});
-  const OpSpan span = begin(spec::TraceOp::dropout,
-                            {.read_bytes = bytes_of(args.x_RM, args.step), .written_bytes = bytes_of(args.out_RM)});
-  do_dropout(args);
-}
-
-void Ops::sum_parts(TensorView out, TensorView parts) {
-  require(out.dtype == parts.dtype && is_float(out.dtype) && out.elements() > 0 &&
-              parts.elements() % out.elements() == 0 && parts.elements() > 0,
-          "sum_parts", "parts of the size and type of their sum", {out, parts});
-  const OpSpan span = begin(spec::TraceOp::sum_parts, {.read_bytes = bytes_of(parts), .written_bytes = bytes_of(out)});
-  do_sum_parts(out, parts);
-}
-
-void Ops::copy(TensorView out, TensorView in) {
-  require(out.elements() == in.elements(), "copy", "as many elements", {out, in});
-  const OpSpan span = begin(out.dtype != in.dtype ? spec::TraceOp::cast : spec::TraceOp::copy,
-                            {.read_bytes = bytes_of(in), .written_bytes = bytes_of(out)});
-  do_copy(out, in);
-}
-
-void Ops::cast_stochastic(const StochasticCastArgs& args) {
-  require(args.out.dtype == DType::bf16 && args.in.dtype == DType::f32 && args.out.elements() == args.in.elements() &&
-              args.step.dtype == DType::i32 && args.step.elements() == 1 && args.first_index % kDrawsPerWord == 0,
-          "cast_stochastic", "f32 to as many bf16, the step i32 [1], from the first draw of a word on",
-          {args.out, args.in, args.step});
-  const OpSpan span =
-      begin(spec::TraceOp::cast, {.read_bytes = bytes_of(args.in, args.step), .written_bytes = bytes_of(args.out)});
-  do_cast_stochastic(args);
-}
-
-Pending Ops::transfer(TensorView out, TensorView in) {
-  require(same(out, in), "transfer", "one shape and type", {out, in});
-  const OpSpan span = begin(spec::TraceOp::copy, {.read_bytes = bytes_of(in), .written_bytes = bytes_of(out)});
-  return Pending(do_transfer(out, in));
-}
-
-void Ops::fill(TensorView out, double value) {
-  const OpSpan span = begin(spec::TraceOp::fill, {.written_bytes = bytes_of(out)});
-  do_fill(out, value);
-}
-
-void Ops::fill_normal(const NormalArgs& args) {
-  require(args.out.dtype == DType::f32 && args.skip >= 0 && args.run > 0, "fill_normal", "out is f32, of runs of draws",
-          {args.out});
-  const OpSpan span = begin(spec::TraceOp::fill_normal, {.written_bytes = bytes_of(args.out)});
-  do_fill_normal(args);
-}
-
-void Ops::sum(TensorView out_f64, TensorView x, Write write) {
-  require(is_scalar_f64(out_f64), "sum", "out is f64 [1]", {out_f64, x});
-  const OpSpan span = begin(
-      spec::TraceOp::sum, {.read_bytes = bytes_of(x) + held_bytes(out_f64, write), .written_bytes = bytes_of(out_f64)});
-  do_sum(out_f64, x, write);
-}
-
-void Ops::sum_of_squares(TensorView out_f64, std::span<const TensorView> tensors, Write write) {
-  require(is_scalar_f64(out_f64) && !tensors.empty(), "sum_of_squares", "out is f64 [1], of one tensor or more",
-          {out_f64});
-  OperationCost cost{.read_bytes = held_bytes(out_f64, write), .written_bytes = bytes_of(out_f64)};
-  for (const auto& x : tensors) {
-    require(is_float(x.dtype) && x.dtype == tensors.front().dtype, "sum_of_squares", "tensors of one type",
-            {x, tensors.front()});
-    cost.read_bytes += bytes_of(x);
-  }
-  const OpSpan span = begin(spec::TraceOp::sum_of_squares, cost);
-  do_sum_of_squares(out_f64, tensors, write);
-}
-
-void Ops::read_f64(std::span<double> to, TensorView values) {
-  require(values.dtype == DType::f64 && values.elements() == static_cast<std::int64_t>(to.size()) && !to.empty(),
-          "read_f64", "f64, as many as are asked for", {values});
-  const std::int64_t bytes = bytes_of(values);
-  const OpSpan span = begin(spec::TraceOp::read_f64, {.read_bytes = bytes, .written_bytes = bytes});
-  do_read_f64(to, values);
-}
-
-double Ops::read_f64(TensorView scalar) {
-  double value = 0;
-  read_f64({&value, 1}, scalar);
-  return value;
-}
-
-void Ops::upload(TensorView out, const void* from) {
-  const std::int64_t bytes = bytes_of(out);
-  const OpSpan span = begin(spec::TraceOp::upload, {.read_bytes = bytes, .written_bytes = bytes});
-  do_upload(out, from);
 }
 
 }  // namespace perfbench::engine

@@ -9,6 +9,7 @@
 // order of an element's sum depends on the thread, or on the number of rows, with which it is computed.
 #pragma once
 
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -17,6 +18,7 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "engine/core/no_target.h"
@@ -371,13 +373,26 @@ struct DropoutArgs {
 
 // The cost of a call, derived from its operands alone: each operand is read once or written once, wherever it lies.
 // Repeated reads and scratch memory of kernels do not count. ops.cpp states the cost in each operation's function.
+// The operands of an operation, as far as its time depends on them beside their bytes.
+struct OperandForm {
+  DType dtype = DType::f32;    // of what it reads
+  std::string_view kind = {};  // of products: which operands are transposed, "NT"; else of attention, norm, activation
+  // Of products m, n, k; of attention B, T, H, K, D; of an embedding N, M, V; of rope N, heads*D, D; of other
+  // operations on rows N and columns; else elements.
+  std::array<std::int64_t, 5> dims{};
+
+  auto operator<=>(const OperandForm&) const = default;
+};
+
 struct OperationCost {
+  OperandForm form = {};
   std::int64_t flops = 0;  // of matrix products
   std::int64_t read_bytes = 0;
   std::int64_t written_bytes = 0;
 };
 
-using OperationTable = std::map<spec::TraceOp, spec::OperationWork>;
+// Calls of equal cost, by what they do. The number is their bytes.
+using OperationTable = std::map<std::tuple<spec::TraceOp, OperandForm, std::int64_t>, spec::OperationWork>;
 
 class Ops {
  public:

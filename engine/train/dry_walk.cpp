@@ -132,6 +132,22 @@ spec::DryReport dry_walk_of_worst(const spec::RunSpec& run) {
   return worst;
 }
 
+namespace {
+
+// The table has the rows of an operation behind each other.
+void add_row(std::vector<spec::OperationWork>& out, const spec::OperationWork& work, OperationRows rows) {
+  if (rows == OperationRows::by_form) {
+    out.push_back(work);
+    return;
+  }
+  if (out.empty() || out.back().operation != work.operation) out.push_back({.operation = work.operation});
+  out.back().calls += work.calls;
+  out.back().flops += work.flops;
+  out.back().bytes += work.bytes;
+}
+
+}  // namespace
+
 std::vector<spec::MemorySample> memory_course(const spec::RunSpec& run, std::int64_t rank) {
   DryRun dry(run, rank);
   const MemoryCourse course(dry.context());
@@ -139,7 +155,7 @@ std::vector<spec::MemorySample> memory_course(const spec::RunSpec& run, std::int
   return course.samples();
 }
 
-spec::DryOperations count_operations(const spec::RunSpec& run, std::int64_t rank) {
+spec::DryOperations count_operations(const spec::RunSpec& run, std::int64_t rank, OperationRows rows) {
   spec::DryOperations report;
   report.rank = rank;
   if (const auto reason = spec::unsupported(run)) {
@@ -150,7 +166,7 @@ spec::DryOperations count_operations(const spec::RunSpec& run, std::int64_t rank
   OperationTable table;
   dry.context().ops.set_table(&table);
   dry.trainer().step(0);
-  for (const auto& [operation, work] : table) report.operations.push_back(work);
+  for (const auto& [key, work] : table) add_row(report.operations, work, rows);
   dry.context().ops.set_table(nullptr);
   dry.trainer().evaluate_at_end();
   hold_to_limit(report, run, dry.memory().device_extent_bytes());

@@ -24,9 +24,13 @@ spec::DryReport dry_walk_of_worst(const spec::RunSpec& run);
 // The memory alive over that step, for a rank of a run that dry_walk() has walked.
 std::vector<spec::MemorySample> memory_course(const spec::RunSpec& run, std::int64_t rank);
 
+// The rows of a list of operations: one for each operation, or one for each form of its operands.
+enum class OperationRows { whole, by_form };
+
 // The cost of each operation of that step, feasible as above. The parameter update is included, the initialisation is
 // not.
-spec::DryOperations count_operations(const spec::RunSpec& run, std::int64_t rank);
+spec::DryOperations count_operations(const spec::RunSpec& run, std::int64_t rank,
+                                     OperationRows rows = OperationRows::whole);
 
 // The address ranges that a rank's arenas need, including gaps: a backend allocates them before the run.
 struct ArenaExtents {

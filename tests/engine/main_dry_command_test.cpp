@@ -85,6 +85,8 @@ TEST_F(DryCommand, SaysThatOperationsHaveNoTensors) {
       lines_of_program({PERFBENCH_ENGINE_FILE, "dry", "--operations", "--largest", "3", file_of("a", llama_tiny())});
   ASSERT_FALSE(lines.empty());
   EXPECT_THAT(lines.front(), HasSubstr("--operations lists no tensors; leave out --largest"));
+  const auto forms = lines_of_program({PERFBENCH_ENGINE_FILE, "dry", "--forms", file_of("a", llama_tiny())});
+  EXPECT_THAT(forms.front(), HasSubstr("--forms is for --operations"));
 }
 
 TEST_F(DryCommand, TakesARunFromEachLineAndNamesAnInvalidLine) {

@@ -435,10 +435,16 @@ TEST(OperationCosts, AreAddedUpUntilTheTableIsTakenAway) {
   ops->set_table(&table);
   ops->fill(f32({6}), 0.0);
   ops->fill(f32({10}), 0.0);
+  ops->fill(f32({10}), 0.0);
   ops->set_table(nullptr);
   ops->fill(f32({100}), 0.0);
-  EXPECT_EQ(table.at(TraceOp::fill).calls, 2);
-  EXPECT_EQ(table.at(TraceOp::fill).bytes, 24 + 40);
+  ASSERT_EQ(table.size(), 2U) << "one row for each form";
+  const auto& [of_six, of_ten] = std::pair(table.begin()->second, std::next(table.begin())->second);
+  EXPECT_EQ(of_six.calls, 1);
+  EXPECT_EQ(of_six.bytes, 24);
+  EXPECT_EQ(of_six.dims, std::vector<std::int64_t>{6});
+  EXPECT_EQ(of_ten.calls, 2);
+  EXPECT_EQ(of_ten.bytes, 2 * 40);
 }
 
 }  // namespace

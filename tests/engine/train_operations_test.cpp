@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <string>
+#include <tuple>
+#include <vector>
 
 #include "engine/train/dry_walk.h"
 #include "tests/engine/example_runs.h"
@@ -143,6 +146,63 @@ TEST(Operations, MoveTheUnembeddingOnceForEachChunkOfLogits) {
   const auto four = operations_of(run).at(TraceOp::matmul);
   EXPECT_EQ(four.flops, one.flops);
   EXPECT_EQ(four.bytes - one.bytes, 3 * (2 * weight + 2 * weight));
+}
+
+// A weight [out, in] has a product with N tokens, and those for the gradients of its input and of itself.
+TEST(Operations, ByFormHaveTheSizesOfTheWeights) {
+  auto run = llama_tiny();
+  run.loss_chunk_tokens = 1 << 20;
+  const auto& model = run.model;
+  const std::int64_t tokens = run.global_batch * run.seq_len;
+  using Form = std::tuple<std::string, std::vector<std::int64_t>>;
+  std::map<Form, std::int64_t> expected;
+  const auto add_weight = [&](std::int64_t out, std::int64_t in, std::int64_t count) {
+    expected[{"NT", {tokens, out, in}}] += count;
+    expected[{"NN", {tokens, in, out}}] += count;
+    expected[{"TN", {out, in, tokens}}] += count;
+  };
+  add_weight((model.n_heads + 2 * model.n_kv_heads) * model.head_dim, model.d_model, model.layers);
+  add_weight(model.d_model, model.n_heads * model.head_dim, model.layers);
+  add_weight(2 * model.d_ff, model.d_model, model.layers);
+  add_weight(model.d_model, model.d_ff, model.layers);
+  add_weight(model.vocab_size, model.d_model, 1);
+  std::map<Form, std::int64_t> found;
+  for (const auto& work : count_operations(run, 0, OperationRows::by_form).operations) {
+    if (work.operation != TraceOp::matmul) continue;
+    EXPECT_EQ(work.dtype, "f32");
+    found[{work.kind, work.dims}] += work.calls;
+  }
+  EXPECT_EQ(found, expected);
+}
+
+TEST(Operations, ByFormAddUpToTheWhole) {
+  auto run = gpt_tiny();
+  run.precision = spec::Precision::bf16;
+  run.remat = "full";
+  run.loss_chunk_tokens = 24;
+  std::map<TraceOp, spec::OperationWork> sums;
+  bool saw_attention = false;
+  for (const auto& work : count_operations(run, 0, OperationRows::by_form).operations) {
+    auto& sum = sums[work.operation];
+    sum.calls += work.calls;
+    sum.flops += work.flops;
+    sum.bytes += work.bytes;
+    if (work.operation != TraceOp::attention_forward) continue;
+    saw_attention = true;
+    const auto& m = run.model;
+    EXPECT_EQ(work.dims, (std::vector{run.global_batch, run.seq_len, m.n_heads, m.n_kv_heads, m.head_dim}));
+    EXPECT_EQ(work.kind, "flash");
+    EXPECT_EQ(work.dtype, "bf16");
+  }
+  EXPECT_TRUE(saw_attention);
+  const auto whole = operations_of(run);
+  ASSERT_EQ(sums.size(), whole.size());
+  for (const auto& [operation, work] : whole) {
+    EXPECT_EQ(sums[operation].calls, work.calls);
+    EXPECT_EQ(sums[operation].flops, work.flops);
+    EXPECT_EQ(sums[operation].bytes, work.bytes);
+    EXPECT_TRUE(work.dims.empty() && work.kind.empty() && work.dtype.empty());
+  }
 }
 
 TEST(Operations, AreReplacedByAReasonForAnInfeasibleRun) {

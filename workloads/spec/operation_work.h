@@ -12,9 +12,13 @@
 
 namespace perfbench::spec {
 
-// All calls of one operation, including those that recompute for the backward pass.
+// Calls of one operation, including those that recompute for the backward pass: all of them, or with --forms those
+// whose operands have one form.
 struct OperationWork {
   TraceOp operation = TraceOp::matmul;
+  std::string dtype;  // of what it reads; likewise the next two only with --forms
+  std::string kind;   // OperandForm::kind of engine/ops/ops.h; likewise the next
+  std::vector<std::int64_t> dims;
   std::int64_t calls = 0;
   std::int64_t flops = 0;  // of products, counted as in FlopCounts
   std::int64_t bytes = 0;  // with every operand read once or written once
@@ -22,6 +26,13 @@ struct OperationWork {
   template <class Self, class F>
   static void fields(Self& self, F&& f) {
     f(Field{"operation", "the name of its spans"}, self.operation);
+    f(Field{"dtype", "type of what it reads"}.omitted_at_default(), self.dtype);
+    f(Field{"kind", "which operands of a product are transposed, or the kind of an attention, a norm or an activation"}
+          .omitted_at_default(),
+      self.kind);
+    f(Field{"dims", "of products m, n, k; of attention B, T, H, K, D; else rows and columns, or elements"}
+          .omitted_at_default(),
+      self.dims);
     f(Field{"calls", "how often a step calls it", 0}, self.calls);
     f(Field{"flops", "floating point operations of its products", 0}, self.flops);
     f(Field{"bytes", "of its operands, each read or written once", 0}, self.bytes);
@@ -33,7 +44,7 @@ struct DryOperations {
   bool feasible = true;
   std::string reason;  // why it is infeasible
   std::int64_t rank = 0;
-  std::vector<OperationWork> operations;  // called in a step, in the order of TraceOp
+  std::vector<OperationWork> operations;  // called in a step, in the order of TraceOp, then of forms
 
   template <class Self, class F>
   static void fields(Self& self, F&& f) {

@@ -101,9 +101,11 @@ def check_launcher(perfbench, folder):
     limit = 3 * 2**30
     run(perfbench, "sweep", QUICKSTART, "--launcher", "podman", "--image", IMAGE, f"--launch-option=--memory={limit}",
         "--db", "outside.db", cwd=folder)
-    ((attempts, available),) = rows(
-        folder / "outside.db", "SELECT count(*), max(memory_available_bytes) FROM attempts JOIN attempt_jobs "
+    ((attempts, available, image),) = rows(
+        folder / "outside.db", "SELECT count(*), max(memory_available_bytes), max(image) FROM attempts JOIN attempt_jobs "
         "USING (attempt_key) WHERE state = 'ok' AND launcher = 'podman'")
+    known = run("podman", "image", "inspect", "--format", "{{.Id}}", IMAGE).strip()
+    check(image.removeprefix("sha256:") == known, f"the records name the image {image}, and podman {known}")
     check(attempts == 12, f"the launcher made {attempts} of 12 attempts")
     check(available <= limit, f"the records show {available} bytes of memory under a limit of {limit}")
 

@@ -62,6 +62,8 @@ def check_sweep(harness):
     check(ended.returncode == 0 and "12 ok" in ended.stdout, f"a sweep gives {ended.returncode}: {ended.stderr}")
     places = rows("sweep.db", "SELECT launcher, count(*), count(DISTINCT job) FROM attempt_jobs GROUP BY launcher")
     check(places == [("kubernetes", 12, 2)], f"the jobs of a sweep are {places}")
+    images = rows("sweep.db", "SELECT DISTINCT image FROM attempt_jobs")
+    check(images == [("registry/perfbench",)], f"the images of a sweep are {images}")
     harness.check_no_job_left("a sweep")
 
 

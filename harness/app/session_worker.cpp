@@ -45,7 +45,8 @@ JobPlace job_place(const SessionRecord& session) {
   const auto nodes = by_slurm ? variable("SLURM_JOB_NODELIST") : "";
   return {.launcher = session.launch.launcher,
           .job = job.empty() ? session.session_id : job,
-          .nodes = nodes.empty() ? host : nodes};
+          .nodes = nodes.empty() ? host : nodes,
+          .image = session.image};
 }
 
 class Worker {

@@ -90,6 +90,7 @@ struct JobPlace {
   std::string launcher;  // "slurm"
   std::string job;       // its number or name there
   std::string nodes;     // as the launcher names them: "n[1-2]"
+  std::string image;     // its id, or its name where the launcher does not tell the id; empty: no container
 
   bool operator==(const JobPlace&) const = default;
 
@@ -99,6 +100,7 @@ struct JobPlace {
     f(Field{"launcher", "what started the job"}, self.launcher);
     f(Field{"job", "its number or name there"}, self.job);
     f(Field{"nodes", "the nodes of the job"}, self.nodes);
+    f(Field{"image", "the image that it ran in"}.omitted_at_default(), self.image);
   }
 };
 

@@ -136,13 +136,14 @@ class ContainerRuntime : public ClientLauncher {
                       request_.launcher));
     }
     try {
-      image_id(request_.launcher, request_.image);
+      image_id_ = image_id(request_.launcher, request_.image);
     } catch (const LaunchError& e) {
       throw InputError(e.what());
     }
   }
 
   std::string job_word() const override { return "container"; }
+  std::string image() const override { return image_id_; }
 
  protected:
   ProcessRequest client(const JobRequest& job) const override {
@@ -179,6 +180,7 @@ class ContainerRuntime : public ClientLauncher {
 
  private:
   LaunchRequest request_;
+  std::string image_id_;
 };
 
 bool is_plain_word(const std::string& word) {

@@ -47,6 +47,8 @@ class JobLauncher {
 
   // "Slurm job": how messages name a job.
   virtual std::string job_word() const = 0;
+  // The image that jobs run in: its id, or its name if only the job's node knows the id; empty: no container.
+  virtual std::string image() const { return ""; }
   // True if a job survives the end of this process.
   virtual bool jobs_outlive_harness() const = 0;
   // Throws LaunchError with the launcher's message.

@@ -182,6 +182,7 @@ class Kubernetes : public JobLauncher {
 
   std::string job_word() const override { return "Kubernetes job"; }
   bool jobs_outlive_harness() const override { return true; }
+  std::string image() const override { return request_.image; }
 
   std::string submit(const JobRequest& job) override {
     const auto file = job.log.parent_path() / "job.kubernetes.json";

@@ -151,6 +151,7 @@ std::shared_ptr<Session> RemoteSessions::open(const Cell& cell, const ExecutionS
       .matrix = cell.matrix,
       .begun_utc = utc_now(),
       .working_dir = fs::current_path().string(),
+      .image = launchers_[place]->image(),
       .launch = options_.places[place]};
   sessions_.push_back(std::make_shared<Session>(settings.runs, record, launchers_[place]));
   return sessions_.back();

@@ -77,12 +77,16 @@ TaskParts parts_of(const SessionTask& task, const fs::path& runs) {
 Session::Session(const fs::path& runs, const SessionRecord& record, std::shared_ptr<JobLauncher> launcher)
     : folder_(new_folder(runs, record.session_id)),
       launcher_name_(record.launch.launcher),
+      image_(record.image),
       launcher_(std::move(launcher)) {
   folder_.write(record);
 }
 
 Session::Session(SessionFolder folder, const SessionRecord& record, std::shared_ptr<JobLauncher> launcher)
-    : folder_(std::move(folder)), launcher_name_(record.launch.launcher), launcher_(std::move(launcher)) {
+    : folder_(std::move(folder)),
+      launcher_name_(record.launch.launcher),
+      image_(record.image),
+      launcher_(std::move(launcher)) {
   if (const auto handle = folder_.job()) job_ = handle->job;
   // The earlier harness may have been killed between the submission and the note about it.
   is_searched_ = !job_;
@@ -140,7 +144,10 @@ std::string Session::news() {
 }
 
 JobPlace Session::place() const {
-  return {.launcher = launcher_name_, .job = job_.value_or(folder_.path().filename().string()), .nodes = view_.nodes};
+  return {.launcher = launcher_name_,
+          .job = job_.value_or(folder_.path().filename().string()),
+          .nodes = view_.nodes,
+          .image = image_};
 }
 
 std::string Session::job_text() const {

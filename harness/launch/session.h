@@ -69,6 +69,7 @@ class Session {
 
   SessionFolder folder_;
   std::string launcher_name_;
+  std::string image_;
   std::shared_ptr<JobLauncher> launcher_;
   std::optional<std::string> job_;
   bool is_searched_ = false;  // the job of this name, whose handle was lost

@@ -85,6 +85,7 @@ struct SessionRecord {
   std::string matrix;
   std::string begun_utc;
   std::string working_dir;  // of the worker: {cwd} of programs
+  std::string image;        // JobPlace::image
   LaunchRequest launch;
 
   template <class Self, class F>
@@ -97,6 +98,7 @@ struct SessionRecord {
     f(Field{"matrix", "name of its matrix"}, self.matrix);
     f(Field{"begun_utc", "when it was submitted"}, self.begun_utc);
     f(Field{"working_dir", "folder in which its commands start"}, self.working_dir);
+    f(Field{"image", "the image that the job runs in"}.omitted_at_default(), self.image);
     f(Field{"launch", "what was asked for"}, self.launch);
   }
 };

@@ -356,11 +356,12 @@ ChosenAttempts choose_attempts(const Connection& db, const Selection& selection)
 
 std::string origin_of_attempt(const Connection& db, std::int64_t key) {
   std::string out;
-  Statement job(db, "SELECT launcher, job, nodes FROM attempt_jobs WHERE attempt_key = ?");
+  Statement job(db, "SELECT launcher, job, nodes, image FROM attempt_jobs WHERE attempt_key = ?");
   job.bind(1, key);
   if (job.step()) {
     out = job.text(0) + " " + job.text(1);
     if (!job.text(2).empty()) out += " on " + job.text(2);
+    if (!job.text(3).empty()) out += " in " + job.text(3);
   }
   Statement push(db, "SELECT machine FROM pushed_attempts JOIN pushes USING (push_key) WHERE attempt_key = ?");
   push.bind(1, key);

@@ -187,7 +187,8 @@ CREATE TABLE attempt_jobs (
   attempt_key INTEGER PRIMARY KEY REFERENCES attempts,
   launcher    TEXT NOT NULL,
   job         TEXT NOT NULL,  -- its number or name there
-  nodes       TEXT NOT NULL
+  nodes       TEXT NOT NULL,
+  image       TEXT NOT NULL   -- id or name of its container's image; empty: no container
 ) STRICT;
 
 -- The push that added an attempt.

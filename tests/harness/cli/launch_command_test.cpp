@@ -279,6 +279,9 @@ TEST_F(LaunchCommand, AContainerMountsTheRunsAndIsRemoved) {
                                        "localhost/perfbench worker " +
                                        runs + "/sessions/pb-"),
                              HasSubstr("rm --force pb-")));
+  for (const auto& record : records()) EXPECT_EQ(record["job"]["image"], "image-id");
+  const auto shown = run_perfbench({"show", records().front()["run_id"], "--format", "markdown"}, dir_, variables());
+  EXPECT_THAT(shown.output, HasSubstr(" in image-id |"));
 }
 
 TEST_F(LaunchCommand, ALauncherThatCannotWorkIsRefusedWithTheReason) {

@@ -53,7 +53,7 @@ std::vector<std::string> contents(const fs::path& path) {
       "LEFT JOIN environments e USING (environment_key)",
       "SELECT 'attempt_settings', " + attempt +
           ", name, repeats FROM attempt_settings x JOIN names ON name_key = engine_key",
-      "SELECT 'attempt_jobs', " + attempt + ", launcher, job, nodes FROM attempt_jobs x",
+      "SELECT 'attempt_jobs', " + attempt + ", launcher, job, nodes, image FROM attempt_jobs x",
       "SELECT 'metrics', " + attempt + ", name, value FROM metrics x JOIN names USING (name_key)",
       "SELECT 'tags', x.name, run_id, " + attempt + ", author, created_utc FROM tags x JOIN runs USING (run_key)",
       "SELECT 'notes', run_id, " + attempt + ", author, text, created_utc FROM notes x JOIN runs USING (run_key)",
@@ -140,7 +140,7 @@ class Transfer : public testing::Test {
       if (day == 2) example.attempt.only = "fsdp=2";
       if (day == 2) example.attempt.words = {.only = {"fsdp=2"}, .set = {"steps=9", "seed=3"}};
       example.attempt.engine_sha256 = "of " + host;
-      example.attempt.job = JobPlace{.launcher = "slurm", .job = "17", .nodes = host};
+      example.attempt.job = JobPlace{.launcher = "slurm", .job = "17", .nodes = host, .image = "sha256:1"};
       example.attempt.repeats = day;
       write_run_directory(at(store + ".runs") / (host + std::to_string(day)) / std::to_string(i), example);
     }

@@ -223,7 +223,7 @@ class FileReader {
   void read_row(const Json& row, const Json& shared, const std::string& pointer, const std::string& source) {
     if (!row.is_object()) throw SpecError(pointer, "found " + spec::shown(row) + " where a mapping is needed");
     Json whole = shared;
-    whole.update(row);
+    whole.update(row, true);  // a row changes single fields of a shared setup
     PublishedEntry entry;
     entry.row = spec::fields_from_json<spec::PublishedRow>(whole, spec::Missing::takes_default, pointer);
     if (entry.row.id.empty()) throw SpecError(pointer, "a row needs an id");

@@ -1,5 +1,5 @@
-// One row of a published performance table, as its authors print it. All values are theirs: rates under our own
-// definitions come from harness/matrix/published.h. The data is in workloads/published.
+// One row of a published performance table, as its authors print it. All values except `setup` are theirs: rates under
+// our own definitions come from harness/matrix/published.h. The data is in workloads/published.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 #include "workloads/spec/dropout_spec.h"
 #include "workloads/spec/fields.h"
 #include "workloads/spec/lora_spec.h"
+#include "workloads/spec/published_setup.h"
 #include "workloads/spec/run_kinds.h"
 
 namespace perfbench::spec {
@@ -48,6 +49,7 @@ struct PublishedRow {
   std::string accuracy;
   std::string notes;
   std::vector<std::string> flags;  // errors or doubts about the row
+  PublishedSetup setup;            // what the predictor needs and the table does not print
 
   template <class Self, class F>
   static void fields(Self& self, F&& f) {
@@ -84,6 +86,7 @@ struct PublishedRow {
     f(Field{"accuracy", "accuracy reached"}, self.accuracy);
     f(Field{"notes", "what else the source says"}, self.notes);
     f(Field{"flags", "what is wrong or doubtful"}, self.flags);
+    f(Field{"setup", "what the predictor needs and the table does not print"}, self.setup);
   }
 };
 

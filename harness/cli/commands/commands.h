@@ -16,6 +16,7 @@ struct CommandContext : Installation {
 };
 
 void add_plan(CLI::App& app, CommandContext& context);
+void add_predict(CLI::App& app, CommandContext& context);
 void add_run(CLI::App& app, CommandContext& context);
 void add_sweep(CLI::App& app, CommandContext& context);
 void add_ingest(CLI::App& app, CommandContext& context);

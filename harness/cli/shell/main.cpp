@@ -77,7 +77,7 @@ struct CommandGroup {
 std::vector<CommandGroup> command_groups() {
   using namespace perfbench::harness;
   return {
-      {"Measure", {add_sweep, add_run, add_plan, add_launch, add_reproduce, add_doctor}},
+      {"Measure", {add_sweep, add_run, add_plan, add_predict, add_launch, add_reproduce, add_doctor}},
       {"Read", {add_report, add_list, add_show, add_diff, add_trace, add_serve, add_tag, add_note}},
       {"Compare", {add_compare, add_baseline, add_bisect, add_selftest}},
       {"Nightly", {add_nightly, add_history, add_alerts}},

@@ -34,7 +34,7 @@ struct Score {
   Predictions predictions;
 };
 
-// In the order of ScoreSplit. `cases` outlives the result's predictions through `samples`.
+// In the order of `splits`. The predictions point into `samples`, which must outlive them.
 std::vector<Score> scores(const std::vector<Sample>& samples, const std::vector<UnpredictedRow>& unpredicted,
                           const std::vector<ScoreSplit>& splits);
 

@@ -56,10 +56,12 @@ ExitCode run(const PredictOptions& options) {
 }  // namespace
 
 void add_predict(CLI::App& app, CommandContext& context) {
-  auto* command = app.add_subcommand("predict", "Predicts the step times of published rows, and how wrong it is");
+  auto* command =
+      app.add_subcommand("predict", "Predicts the step times of published rows, and scores the predictions");
   auto options = std::make_shared<PredictOptions>();
   command->add_flag("--score", options->score, "the errors of each split, beside constant utilisation");
-  command->add_flag("--rows", options->rows, "each row: predicted, published, interval, terms; of zero_fit by default");
+  command->add_flag("--rows", options->rows,
+                    "each row: predicted, published, interval, terms; alone of split zero_fit");
   add_name_option(
       *command, "--split", names_of_enum<predict::ScoreSplit>(),
       [options](const std::string& name) { options->split = spec::enum_value<predict::ScoreSplit>(name); },

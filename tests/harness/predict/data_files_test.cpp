@@ -77,7 +77,7 @@ TEST_F(DataFiles, UnknownHardwareIsRefused) {
 
 TEST_F(DataFiles, AStackOfAnotherNameIsRefused) {
   replace("predictor/stacks/llmq.yaml", "name: llmq", "name: llmk");
-  EXPECT_THAT(error(), AllOf(HasSubstr("llmq.yaml:2:"), HasSubstr("its stack 'llmk'")));
+  EXPECT_THAT(error(), AllOf(HasSubstr("llmq.yaml:3:"), HasSubstr("its stack 'llmk'")));
 }
 
 TEST_F(DataFiles, ARowWithAnUnknownStackNamesRowAndStack) {
@@ -88,6 +88,11 @@ TEST_F(DataFiles, ARowWithAnUnknownStackNamesRowAndStack) {
 TEST_F(DataFiles, ARowWithAnUnknownAttentionKernelIsRefused) {
   replace("published/seqax.yaml", "attention_kernel: seqax", "attention_kernel: flash");
   EXPECT_THAT(error(), HasSubstr("published:seqax/84m-8xa100: unknown attention kernel 'flash'"));
+}
+
+TEST_F(DataFiles, AnFp8RowNeedsAnFp8Figure) {
+  replace("predictor/rates.yaml", "    sustained_fraction_fp8: 0.62\n", "");
+  EXPECT_THAT(error(), AllOf(HasSubstr("published:"), HasSubstr("'h100' has no sustained_fraction_fp8")));
 }
 
 TEST_F(DataFiles, AnUnknownKeyOfASetupHasItsPlace) {

@@ -1,6 +1,7 @@
 // The shipped data of the predictor, loaded once for all tests of a process.
 #pragma once
 
+#include <stdexcept>
 #include <string>
 
 #include "harness/app/runs/predictor_scores.h"

@@ -72,30 +72,40 @@ TEST(Scores, PredictEveryRowOfASplitOnce) {
   EXPECT_EQ(score_of(ScoreSplit::leave_system_out, "all").accuracy.rows, 382U);
 }
 
-// If a row's own time entered its prediction, this wrong time would move it.
-TEST(Scores, ARowDoesNotEnterItsOwnPrediction) {
-  const auto predicted = [](const std::vector<Sample>& samples) {
-    for (const auto& score : scores(samples, {}, {ScoreSplit::leave_one_out})) {
-      if (score.rows != "reference") continue;
-      for (const auto& p : score.predictions) {
-        if (p.sample->published.name == "seqax/1b-8xa100") return p.time.total_s;
-      }
+struct HeldOutRow {
+  ScoreSplit split;
+  const char* rows;
+  const char* name;
+  const char* trained;  // a row that the prediction is fitted on
+};
+
+double predicted_s(const HeldOutRow& held, std::vector<Sample> samples, const char* changed) {
+  for (auto& sample : samples) {
+    if (sample.published.name == changed) sample.published.step_s *= 1.3;
+  }
+  for (const auto& score : scores(samples, {}, {held.split})) {
+    if (score.rows != held.rows) continue;
+    for (const auto& p : score.predictions) {
+      if (p.sample->published.name == held.name) return p.time.total_s;
     }
-    return 0.0;
-  };
-  auto samples = shipped().samples;
-  const double usual = predicted(samples);
-  EXPECT_GT(usual, 0);
-  double other_moved = 0;
-  for (auto& sample : samples) {
-    if (sample.published.name == "seqax/1b-8xa100") sample.published.step_s *= 1.3;
   }
-  EXPECT_EQ(predicted(samples), usual);
-  for (auto& sample : samples) {
-    if (sample.published.name == "seqax/2b-8xa100") sample.published.step_s *= 1.3;
+  return 0;
+}
+
+TEST(Scores, ARowDoesNotEnterItsOwnPrediction) {
+  const char* foundry = "llm-foundry/h100-80gb-3b-t32768-8-amp-bf16-gb144";
+  for (const auto& held : {
+           HeldOutRow{ScoreSplit::leave_one_out, "reference", "seqax/1b-8xa100", "seqax/2b-8xa100"},
+           HeldOutRow{ScoreSplit::leave_source_out, "all", "seqax/1b-8xa100", "pax/5b-a100-bf16"},
+           HeldOutRow{ScoreSplit::leave_system_out, "all", "seqax/1b-8xa100", "pax/5b-a100-bf16"},
+           HeldOutRow{ScoreSplit::extrapolation, "8 to 16..512 devices",
+                      "llm-foundry/h100-80gb-3b-t2048-512-amp-bf16-gb4096", foundry},
+       }) {
+    const double usual = predicted_s(held, shipped().samples, "");
+    EXPECT_GT(usual, 0) << held.rows;
+    EXPECT_EQ(predicted_s(held, shipped().samples, held.name), usual) << spec::enum_name(held.split);
+    EXPECT_NE(predicted_s(held, shipped().samples, held.trained), usual) << spec::enum_name(held.split);
   }
-  other_moved = predicted(samples);
-  EXPECT_NE(other_moved, usual);
 }
 
 TEST(Scores, CountRowsThatCannotBePredicted) {

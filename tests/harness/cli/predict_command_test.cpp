@@ -69,7 +69,8 @@ TEST_F(PredictCommand, TheGateEndsWithOneIfAScoreIsWorse) {
              "expected:\n  - {split: zero_fit, rows: reference, count: 20, mape_percent: 5.0}\n");
   const auto worse = run({"--score", "--split", "zero_fit", "--gate", "strict.yaml"});
   EXPECT_EQ(worse.exit_code, 1);
-  EXPECT_THAT(worse.output, HasSubstr("zero_fit, reference: the mean absolute error is 11.4 %, it was 5.0 %"));
+  EXPECT_THAT(worse.output,
+              AllOf(HasSubstr("zero_fit, reference: the mean absolute error is"), HasSubstr("it was 5.0 %")));
   EXPECT_EQ(run({"--score", "--split", "extrapolation", "--gate", "strict.yaml"}).exit_code, 0);
 }
 

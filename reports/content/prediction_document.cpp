@@ -34,7 +34,7 @@ Cell count_of(std::size_t count) {
   return {std::to_string(count), static_cast<std::int64_t>(count)};
 }
 
-Column number(const char* title, const char* key) {
+Column figure_column(const char* title, const char* key) {
   return {.title = title, .key = key, .align = Align::right};
 }
 
@@ -67,7 +67,7 @@ Table score_table(Audience audience) {
         std::pair{"cover", "interval_coverage_fraction"}, std::pair{"half", "interval_half_width_fraction"},
         std::pair{"order", "pair_order_fraction"}, std::pair{"MFU", "constant_mfu_mape_fraction"},
         std::pair{"HFU", "constant_hfu_mape_fraction"}, std::pair{"fail", "unpredicted"}}) {
-    table.columns.push_back(number(title, key));
+    table.columns.push_back(figure_column(title, key));
   }
   for (auto& column : table.columns) column.audience = audience;
   return table;
@@ -156,11 +156,11 @@ void add_predicted_rows(Document& out, const PredictorScores& scores) {
   Table table{.key = "predictions",
               .columns = {{.title = "split", .key = "split", .is_setting = true},
                           {.title = "row", .key = "row"},
-                          number("predicted (s)", "predicted_step_s"),
-                          number("published (s)", "published_step_s"),
-                          number("error %", "error_fraction"),
-                          number("80 % from (s)", "interval_low_s"),
-                          number("to (s)", "interval_high_s"),
+                          figure_column("predicted (s)", "predicted_step_s"),
+                          figure_column("published (s)", "published_step_s"),
+                          figure_column("error %", "error_fraction"),
+                          figure_column("80 % from (s)", "interval_low_s"),
+                          figure_column("to (s)", "interval_high_s"),
                           {.title = "binding term", .key = "binding_term", .audience = Audience::programs},
                           {.title = "largest terms", .key = "largest_terms", .audience = Audience::people}},
               .rows = {}};

@@ -33,7 +33,7 @@ std::vector<predict::ScoreSplit> splits_of(const PredictOptions& options) {
   return all;
 }
 
-ExitCode run(const PredictOptions& options) {
+ExitCode show_predictions(const PredictOptions& options) {
   if (!options.score && !options.rows) {
     throw InputError("[predict] nothing to show: use --score for the table of errors, or --rows for the predictions");
   }
@@ -80,7 +80,7 @@ void add_predict(CLI::App& app, CommandContext& context) {
       "  perfbench predict --score --split zero_fit --gate workloads/predictor/expected_scores.yaml\n"
       "  perfbench predict --rows --split leave_one_out --format csv > rows.csv\n"
       "Exit codes: 0 success; 1 a score is worse than the gate's; 3 wrong input.");
-  command->callback([options, &context] { context.exit_code = run(*options); });
+  command->callback([options, &context] { context.exit_code = show_predictions(*options); });
 }
 
 }  // namespace perfbench::harness

@@ -80,7 +80,7 @@ struct HeldOutRow {
   const char* trained;  // a row that the prediction is fitted on
 };
 
-double predicted_s(const HeldOutRow& held, std::vector<Sample> samples, const char* changed) {
+double held_out_s(const HeldOutRow& held, std::vector<Sample> samples, const char* changed) {
   for (auto& sample : samples) {
     if (sample.published.name == changed) sample.published.step_s *= 1.3;
   }
@@ -102,10 +102,10 @@ TEST(Scores, ARowDoesNotEnterItsOwnPrediction) {
            HeldOutRow{ScoreSplit::extrapolation, "8 to 16..512 devices",
                       "llm-foundry/h100-80gb-3b-t2048-512-amp-bf16-gb4096", foundry},
        }) {
-    const double usual = predicted_s(held, shipped().samples, "");
+    const double usual = held_out_s(held, shipped().samples, "");
     EXPECT_GT(usual, 0) << held.rows;
-    EXPECT_EQ(predicted_s(held, shipped().samples, held.name), usual) << spec::enum_name(held.split);
-    EXPECT_NE(predicted_s(held, shipped().samples, held.trained), usual) << spec::enum_name(held.split);
+    EXPECT_EQ(held_out_s(held, shipped().samples, held.name), usual) << spec::enum_name(held.split);
+    EXPECT_NE(held_out_s(held, shipped().samples, held.trained), usual) << spec::enum_name(held.split);
   }
 }
 

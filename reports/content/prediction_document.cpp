@@ -142,7 +142,7 @@ void add_scores(Document& out, const PredictorScores& scores) {
   for (const auto& score : scores.scores) all.rows.push_back(score_row(score, Audience::programs));
   out.add(std::move(all));
   out.add(Note{.text =
-                   "const MFU and const HFU are the MAPE of predictions by one utilisation, taken from the training "
+                   "MFU and HFU are the MAPE of predictions by one utilisation, taken from the training "
                    "rows. In zero_fit, the baselines of all external rows are taken from those rows themselves."});
   if (scores.unpredicted.empty()) return;
   Table failures{.key = "unpredicted",

@@ -204,8 +204,9 @@ defaults: {dcn_dp: 2}
 """
 
 
+# One process a rank: Slurm's proctrack/linuxproc loses sight of a child whose parent was killed first.
 STUBBORN_PROGRAM = """name: stubborn
-program: {command: [sh, -c, "trap '' TERM; sleep 98765 & wait; sleep 98765", '{node_rank}']}
+program: {command: [sh, -c, "trap '' TERM; exec sleep 98765", '{node_rank}']}
 defaults: {dcn_dp: 2}
 """
 
@@ -228,7 +229,7 @@ def check_program_on_nodes(harness):
                             "--launch-option=--nodes=2", "--db", "stubborn.db"], capture_output=True, text=True)
     found = rows("stubborn.db", "SELECT state FROM attempts")
     check(found == [("timed_out",)], f"a program that ignores SIGTERM is {found}: {ended.stderr}")
-    wait_for("the end of its ranks", lambda: subprocess.run(["pgrep", "-f", "sleep 98765"]).returncode == 1)
+    wait_for("the end of its ranks", lambda: subprocess.run(["pgrep", "-f", "sleep 98765"], stdout=subprocess.DEVNULL).returncode == 1)
     check_no_job_left("a program that ignores SIGTERM")
 
     narrow = subprocess.run([*words, "--launcher", "slurm", "--db", "narrow.db"], capture_output=True, text=True)

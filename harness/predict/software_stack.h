@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "workloads/spec/fields.h"
+#include "workloads/spec/published_setup.h"
 
 namespace perfbench::predict {
 
@@ -39,6 +40,9 @@ struct SoftwareStack {
   bool eager = false;           // the host launches each operator
   bool head_tf32 = false;       // the backward products of the logits take f32 operands
   double host_s = 0.002;        // of the host between two steps
+  std::string flash_kernel;     // of rates.yaml, for attention: flash; empty: it has none
+  std::string dot_product_kernel;
+  spec::ShardingKind data_parallel = spec::ShardingKind::ddp;  // of replicas, if weights are not sharded
   std::vector<std::string> source;
 
   template <class Self, class F>
@@ -58,6 +62,9 @@ struct SoftwareStack {
     f(Field{"eager", "the host launches each operator"}, self.eager);
     f(Field{"head_tf32", "gradients of logits are f32"}, self.head_tf32);
     f(Field{"host_s", "of the host between two steps", 0, 10}, self.host_s);
+    f(Field{"flash_kernel", "kernel of attention: flash"}, self.flash_kernel);
+    f(Field{"dot_product_kernel", "kernel of attention: dot_product"}, self.dot_product_kernel);
+    f(Field{"data_parallel", "ddp or zero1, if weights are not sharded"}, self.data_parallel);
     f(Field{.name = "source", .help = "where the counts come from", .presence = kRequired}, self.source);
   }
 };

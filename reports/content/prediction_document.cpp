@@ -103,6 +103,13 @@ std::string largest_terms(const predict::StepTime& time) {
   return out;
 }
 
+void add_term_columns(Table& table) {
+  for (const auto name : predict::kStepTermNames) {
+    const auto key = std::string(name) + "_s";
+    table.columns.push_back({.title = key, .key = key, .align = Align::right, .audience = Audience::programs});
+  }
+}
+
 Cell seconds_cell(double seconds) {
   return {fmt::format("{:.4g}", seconds), seconds};
 }
@@ -141,9 +148,8 @@ void add_scores(Document& out, const PredictorScores& scores) {
   auto all = score_table(Audience::programs);
   for (const auto& score : scores.scores) all.rows.push_back(score_row(score, Audience::programs));
   out.add(std::move(all));
-  out.add(Note{.text =
-                   "MFU and HFU are the MAPE of predictions by one utilisation, taken from the training "
-                   "rows. In zero_fit, the baselines of all external rows are taken from those rows themselves."});
+  out.add(Note{.text = "MFU and HFU are the MAPE of predictions by one utilisation, taken from the training "
+                       "rows. In zero_fit, the baselines of all external rows are taken from those rows themselves."});
   if (scores.unpredicted.empty()) return;
   Table failures{.key = "unpredicted",
                  .columns = {{.title = "cannot be predicted", .key = "row"}, {.title = "reason", .key = "reason"}},
@@ -164,10 +170,7 @@ void add_predicted_rows(Document& out, const PredictorScores& scores) {
                           {.title = "binding term", .key = "binding_term", .audience = Audience::programs},
                           {.title = "largest terms", .key = "largest_terms", .audience = Audience::people}},
               .rows = {}};
-  for (const auto name : predict::kStepTermNames) {
-    const auto key = std::string(name) + "_s";
-    table.columns.push_back({.title = key, .key = key, .align = Align::right, .audience = Audience::programs});
-  }
+  add_term_columns(table);
   table.columns.push_back({.title = "unknown", .key = "unknown", .audience = Audience::programs});
   std::set<std::pair<predict::ScoreSplit, std::string>> shown;
   for (const auto& score : scores.scores) {
@@ -177,6 +180,50 @@ void add_predicted_rows(Document& out, const PredictorScores& scores) {
     }
   }
   out.add(std::move(table));
+}
+
+// Its column in the table of cells.
+constexpr std::size_t kLargestTerms = 8;
+
+void add_predicted_cells(Document& out, const harness::PredictedCells& cells) {
+  Table table{.key = "predictions",
+              .columns = {{.title = "cell", .key = "cell"},
+                          figure_column("devices", "devices"),
+                          figure_column("step (s)", "predicted_step_s"),
+                          figure_column("80 % from", "interval_low_s"),
+                          figure_column("to", "interval_high_s"),
+                          figure_column("tok/s/device", "tokens_per_s_per_device"),
+                          figure_column("MFU %", "mfu_fraction"),
+                          {.title = "binding term", .key = "binding_term", .audience = Audience::programs},
+                          {.title = "largest terms", .key = "largest_terms", .audience = Audience::people}},
+              .rows = {}};
+  add_term_columns(table);
+  table.columns.push_back({.title = "reason", .key = "reason", .audience = Audience::programs});
+  for (const auto& cell : cells.cells) {
+    Row row{.cells = {cell.label, {std::to_string(cell.devices), cell.devices}}};
+    if (cell.prediction) {
+      const auto& p = *cell.prediction;
+      for (const auto& figure :
+           {seconds_cell(p.time.total_s), seconds_cell(p.low_s()), seconds_cell(p.high_s()),
+            Cell{fmt::format("{:.0f}", cell.tokens_per_s_per_device), cell.tokens_per_s_per_device},
+            percent_cell(cell.mfu_fraction), Cell(std::string(p.time.largest_term())),
+            Cell{largest_terms(p.time), Value()}}) {
+        row.cells.push_back(figure);
+      }
+      for (const double term : p.time.terms_s) row.cells.push_back(seconds_cell(term));
+    } else {
+      row.cells.resize(table.columns.size() - 1);
+      row.cells[kLargestTerms] = {"not predicted", Value()};
+      row.notes.push_back(cell.reason);
+    }
+    row.cells.push_back({"", cell.reason});
+    table.rows.push_back(std::move(row));
+  }
+  out.add(std::move(table));
+  out.add(
+      Note{.text = fmt::format("{}, trained by the stack {}. Nothing is fitted and nothing was measured. MFU counts "
+                               "attention as if it were not causal. Memory is not looked at: see `perfbench plan`.",
+                               cells.matrix, cells.stack)});
 }
 
 void add_gate(Document& out, const std::vector<std::string>& missed) {

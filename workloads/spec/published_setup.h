@@ -73,7 +73,7 @@ struct PublishedSetup {
   std::string stack;    // file of workloads/predictor/stacks; empty: the row cannot be predicted
   std::string family;   // rows that are fitted together; empty: the system
   std::string release;  // sets apart a version of the software with constants of its own
-  std::string device;   // of workloads/predictor/devices.yaml; empty: the hardware of the row
+  std::string device;   // of workloads/predictor/rates.yaml; empty: the hardware of the row
   RowRole role = RowRole::external;
   std::string model;              // file of workloads/models: the shape of the program's script for this size
   std::int64_t seq_len = 0;       // of that script
@@ -88,7 +88,7 @@ struct PublishedSetup {
   bool sequence_parallel = true;
   double tp_overlap_fraction = 0;  // of tensor-parallel communication, hidden by the program
   bool scan = false;               // the layers are one scanned loop; also if the row says so
-  std::string attention_kernel;    // of an architecture in devices.yaml, or of the stack's materialised attention
+  std::string attention_kernel;    // of an architecture in rates.yaml, or of the stack's materialised attention
   Recomputation recompute = Recomputation::none;
   bool recomputes_last_product = false;  // of a block, whose value nothing uses
   double gradient_bytes = 0;             // of one reduced gradient; 0: of the stack
@@ -102,7 +102,7 @@ struct PublishedSetup {
     f(Field{"stack", "file of workloads/predictor/stacks"}, self.stack);
     f(Field{"family", "rows that are fitted together"}, self.family);
     f(Field{"release", "version of the software with constants of its own"}, self.release);
-    f(Field{"device", "device of workloads/predictor/devices.yaml"}, self.device);
+    f(Field{"device", "device of workloads/predictor/rates.yaml"}, self.device);
     f(Field{"role", "external, reference or earlier"}, self.role);
     f(Field{"model", "file of workloads/models, from a script of this size"}, self.model);
     f(Field{"seq_len", "tokens of a sequence, from a script of this size", 0, 1e8}, self.seq_len);

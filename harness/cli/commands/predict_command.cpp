@@ -1,9 +1,10 @@
-// perfbench predict: predicts the step times of published rows and scores the predictions.
+// perfbench predict: predicts the step times of cells, and of published rows with scores of these predictions.
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <optional>
 #include <vector>
 
+#include "harness/app/runs/predicted_cells.h"
 #include "harness/app/runs/predictor_scores.h"
 #include "harness/cli/commands/commands.h"
 #include "harness/cli/shell/listed_values.h"
@@ -17,6 +18,8 @@ namespace perfbench::harness {
 namespace {
 
 struct PredictOptions {
+  MatrixOptions matrix;
+  std::string stack;
   bool score = false;
   bool rows = false;
   std::optional<predict::ScoreSplit> split;
@@ -33,9 +36,24 @@ std::vector<predict::ScoreSplit> splits_of(const PredictOptions& options) {
   return all;
 }
 
+ExitCode predict_cells(const PredictOptions& options) {
+  if (options.score || options.rows) {
+    throw InputError("[predict] --score and --rows are about published rows: leave the matrix out");
+  }
+  if (options.stack.empty()) {
+    throw InputError("[predict] name the software that trains the cells with --stack, such as --stack xla-gpu-te");
+  }
+  const auto cells = predicted_cells(options.matrix, options.stack, locate_data_dir());
+  reports::Document out;
+  reports::add_predicted_cells(out, cells);
+  print_document(out, options.format, options.layout);
+  return ExitCode::fine;
+}
+
 ExitCode show_predictions(const PredictOptions& options) {
+  if (!options.matrix.file.empty()) return predict_cells(options);
   if (!options.score && !options.rows) {
-    throw InputError("[predict] nothing to show: use --score for the table of errors, or --rows for the predictions");
+    throw InputError("[predict] nothing to predict: name a matrix, or use --score or --rows for the published rows");
   }
   const auto splits = splits_of(options);
   const auto result = predictor_scores(locate_data_dir(), splits);
@@ -56,9 +74,15 @@ ExitCode show_predictions(const PredictOptions& options) {
 }  // namespace
 
 void add_predict(CLI::App& app, CommandContext& context) {
-  auto* command =
-      app.add_subcommand("predict", "Predicts the step times of published rows, and scores the predictions");
+  auto* command = app.add_subcommand(
+      "predict", "Predicts step times of cells without a device, and scores predictions of published rows");
   auto options = std::make_shared<PredictOptions>();
+  add_matrix_options(*command, options->matrix, MatrixFile::optional);
+  command
+      ->add_option("--stack", options->stack,
+                   "software that trains the cells: a file of workloads/predictor/stacks, such as xla-gpu-te")
+      ->type_name("STACK")
+      ->needs(command->get_option("file"));
   command->add_flag("--score", options->score, "the errors of each split, beside constant utilisation");
   command->add_flag("--rows", options->rows,
                     "each row: predicted, published, interval, terms; alone of split zero_fit");
@@ -76,6 +100,7 @@ void add_predict(CLI::App& app, CommandContext& context) {
       "(workloads/predictor/rates.yaml)\n"
       "and counts of what software does (workloads/predictor/stacks). The rows are those of workloads/published.\n"
       "Examples:\n"
+      "  perfbench predict matrices/maxtext.yaml --stack xla-gpu-te\n"
       "  perfbench predict --score\n"
       "  perfbench predict --score --split zero_fit --gate workloads/predictor/expected_scores.yaml\n"
       "  perfbench predict --rows --split leave_one_out --format csv > rows.csv\n"

@@ -24,6 +24,7 @@ using Words = std::vector<std::string>;
 
 // Options whose values are looked up later; tests of that code cover them.
 const std::set<std::string> kWords{"--address",
+                                   "--stack",
                                    "--image",
                                    "--container-option",
                                    "--chart",

@@ -38,6 +38,37 @@ TEST_F(PredictCommand, ScoresEverySplitBesideItsBaselines) {
   EXPECT_EQ(document["unpredicted"].size(), 9U);
 }
 
+TEST_F(PredictCommand, PredictsTheCellsOfAMatrixOrSaysWhyNot) {
+  const auto end = run({"maxtext", "--stack", "xla-gpu-te", "--only", "attention=flash", "--only", "scan=false",
+                        "--only", "remat=minimal_flash,save_qkv_proj", "--format", "json"});
+  ASSERT_EQ(end.exit_code, 0) << end.error_output;
+  const auto cells = nlohmann::json::parse(end.output)["predictions"];
+  ASSERT_EQ(cells.size(), 3U);
+  const auto published =
+      nlohmann::json::parse(run({"--rows", "--format", "json"}).output)["predictions"].at(0)["predicted_step_s"];
+  for (const auto& cell : cells) {
+    const std::string label = cell["cell"];
+    if (label.find("set=local") != std::string::npos) {
+      EXPECT_THAT(cell["reason"].get<std::string>(), HasSubstr("no figures for the hardware host"));
+    } else if (label.find("save_qkv_proj") != std::string::npos) {
+      EXPECT_THAT(cell["reason"].get<std::string>(), HasSubstr("no counts for remat=save_qkv_proj"));
+      EXPECT_TRUE(cell["predicted_step_s"].is_null());
+    } else {
+      EXPECT_EQ(cell["predicted_step_s"], published) << "published:maxtext/llama2-7b-8xh100";
+      EXPECT_LT(cell["interval_low_s"], cell["predicted_step_s"]);
+      // Two sequences of 4096 tokens a device.
+      EXPECT_NEAR(cell["tokens_per_s_per_device"].get<double>() * published.get<double>(), 2 * 4096, 1e-6);
+    }
+  }
+}
+
+TEST_F(PredictCommand, NeedsTheStackOfAMatrixAndOneKindOfQuestion) {
+  EXPECT_THAT(run({"maxtext"}).error_output, HasSubstr("--stack xla-gpu-te"));
+  EXPECT_THAT(run({"maxtext", "--stack", "xla-gpu-t"}).error_output, HasSubstr("xla-gpu-te"));
+  EXPECT_THAT(run({"maxtext", "--stack", "xla-gpu-te", "--score"}).error_output, HasSubstr("leave the matrix out"));
+  for (const auto* stack : {"", "xla-gpu-t"}) EXPECT_EQ(run({"maxtext", "--stack", stack}).exit_code, 3);
+}
+
 TEST_F(PredictCommand, SaysTheSameTwice) {
   EXPECT_EQ(run({"--score", "--rows", "--format", "csv"}).output, run({"--score", "--rows", "--format", "csv"}).output);
 }

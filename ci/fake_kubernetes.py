@@ -76,7 +76,9 @@ class Pod:
     def start(self, path):
         self.resource["spec"]["nodeName"] = self.node
         command = [word.replace("$$", "$") for word in self.container["command"]]
-        self.process = subprocess.Popen(command, cwd="/", env={**os.environ, "PATH": path}, start_new_session=True,
+        variables = {one["name"]: self.node for one in self.container.get("env", [])
+                     if one["valueFrom"]["fieldRef"]["fieldPath"] == "spec.nodeName"}
+        self.process = subprocess.Popen(command, cwd="/", env={**os.environ, **variables, "PATH": path}, start_new_session=True,
                                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.status()["phase"] = "Running"
         self.set_container(running={})
@@ -96,9 +98,10 @@ class Pod:
 class Cluster:
     """The API server with its controllers. `path` is PATH of the containers."""
 
-    def __init__(self, port, path):
+    def __init__(self, port, path, namespace):
         self.port = port
         self.path = path
+        self.namespace = namespace  # the only one
         self.lock = threading.Lock()
         self.jobs = {}
         self.pods = {}
@@ -150,6 +153,8 @@ class Cluster:
             if not rest:
                 return 200, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": space}}
             kind, *name = rest
+            if space != self.namespace:
+                return status(404, "NotFound", f"there are no {kind} in {space}")
             with self.lock:
                 if method == "POST" and kind == "jobs":
                     return self.create(body)

@@ -64,6 +64,11 @@ def check_sweep(harness):
     check(places == [("kubernetes", 12, 2)], f"the jobs of a sweep are {places}")
     images = rows("sweep.db", "SELECT DISTINCT image FROM attempt_jobs")
     check(images == [("registry/perfbench",)], f"the images of a sweep are {images}")
+    nodes = rows("sweep.db", "SELECT DISTINCT nodes FROM attempt_jobs")
+    check(nodes == [("n1",)], f"the nodes of a sweep are {nodes}")
+    known = sorted(job["metadata"]["name"] for job in harness.cluster.created)
+    named = sorted(job for (job,) in rows("sweep.db", "SELECT DISTINCT job FROM attempt_jobs"))
+    check(named == known, f"the attempts are in the jobs {named}, and the cluster has {known}")
     harness.check_no_job_left("a sweep")
 
 
@@ -165,7 +170,7 @@ def main():
     perfbench = options.perfbench.resolve()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
         os.chdir(name)
-        cluster = Cluster(free_ports(1)[0], f"{perfbench.parent}:{os.environ['PATH']}")
+        cluster = Cluster(free_ports(1)[0], f"{perfbench.parent}:{os.environ['PATH']}", "perf")
         cluster.start()
         Path("site.yaml").write_text(SITE.format(folder=name))
         Path("config").write_text(json.dumps({**CONTEXT, "clusters": [

@@ -371,8 +371,6 @@ struct DropoutArgs {
   double rate = 0;  // in [0, 1)
 };
 
-// The cost of a call, derived from its operands alone: each operand is read once or written once, wherever it lies.
-// Repeated reads and scratch memory of kernels do not count. ops.cpp states the cost in each operation's function.
 // The operands of an operation, as far as its time depends on them beside their bytes.
 struct OperandForm {
   DType dtype = DType::f32;    // of what it reads
@@ -381,9 +379,13 @@ struct OperandForm {
   // operations on rows N and columns; else elements.
   std::array<std::int64_t, 5> dims{};
 
-  auto operator<=>(const OperandForm&) const = default;
+  bool operator<(const OperandForm& other) const {
+    return std::tie(dtype, kind, dims) < std::tie(other.dtype, other.kind, other.dims);
+  }
 };
 
+// The cost of a call, derived from its operands alone: each operand is read once or written once, wherever it lies.
+// Repeated reads and scratch memory of kernels do not count. ops.cpp states the cost in each operation's function.
 struct OperationCost {
   OperandForm form = {};
   std::int64_t flops = 0;  // of matrix products
@@ -391,7 +393,7 @@ struct OperationCost {
   std::int64_t written_bytes = 0;
 };
 
-// Calls of equal cost, by what they do. The number is their bytes.
+// Key: operation, form of its operands, and bytes of a call.
 using OperationTable = std::map<std::tuple<spec::TraceOp, OperandForm, std::int64_t>, spec::OperationWork>;
 
 class Ops {

@@ -84,7 +84,9 @@ int become_node_program(const std::vector<std::string>& arguments) {
   std::size_t i = 0;
   for (; i < arguments.size() && arguments[i].starts_with(kEnv); ++i) {
     const auto name = arguments[i].substr(kEnv.size());
-    if (const char* value = std::getenv(name.c_str())) setenv(name.c_str(), fill(value).c_str(), 1);
+    const char* value = std::getenv(name.c_str());
+    if (value == nullptr) return usage_error("node: " + name + " is not set; srun has to pass on its environment");
+    setenv(name.c_str(), fill(value).c_str(), 1);
   }
   if (i + 1 >= arguments.size() || arguments[i] != "--") return usage_error("node needs -- COMMAND");
   std::vector<std::string> words;

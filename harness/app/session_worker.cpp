@@ -12,6 +12,7 @@
 #include "harness/evidence/run_directory.h"
 #include "harness/execute/interruption.h"
 #include "harness/execute/machine_load.h"
+#include "harness/launch/kubernetes.h"
 #include "harness/launch/launchers.h"
 #include "harness/launch/session.h"
 #include "harness/launch/session_folder.h"
@@ -42,7 +43,7 @@ JobPlace job_place(const SessionRecord& session) {
   host.resize(host.find('\0') == std::string::npos ? host.size() : host.find('\0'));
   const bool by_slurm = session.launch.launcher == "slurm";
   const auto job = by_slurm ? variable("SLURM_JOB_ID") : "";
-  const auto nodes = by_slurm ? variable("SLURM_JOB_NODELIST") : "";
+  const auto nodes = by_slurm ? variable("SLURM_JOB_NODELIST") : variable(kNodeVariable);
   return {.launcher = session.launch.launcher,
           .job = job.empty() ? session.session_id : job,
           .nodes = nodes.empty() ? host : nodes,
@@ -146,9 +147,10 @@ class Worker {
   }
 
   // A cluster may suspend a job and start it again (Kueue). The attempt that it was executing is lost.
-  void complete_earlier(std::int64_t number, const Cell& cell, const ExecutionSettings& settings) {
+  void complete_earlier(std::int64_t number, const Cell& cell, ExecutionSettings settings) {
     const auto begun = folder_.begun(number);
     if (!begun || is_complete_attempt(begun->directory)) return;
+    settings.job->nodes.clear();  // this start may have another node
     complete_lost(attempt_directory(begun->directory), cell, settings, AttemptState::cancelled,
                   "its job was started again", begun->started_utc);
   }

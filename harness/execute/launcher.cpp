@@ -62,6 +62,8 @@ void set_remote_shell(std::map<std::string, std::string>& environment) {
   }
 }
 
+constexpr const char* kNodeName = "SLURMD_NODENAME";  // set by Slurm for what runs on a node
+
 void check_rank_count(const std::string& text) {
   constexpr std::int64_t kMost = 1'000'000;
   std::int64_t count = 0;
@@ -123,7 +125,8 @@ void launch_ranks(spec::ProgramSpec& program) {
 
 std::int64_t nodes_of_job() {
   const char* text = std::getenv("SLURM_JOB_NUM_NODES");
-  return text == nullptr ? 1 : std::max<std::int64_t>(1, std::atoll(text));
+  const bool on_first_node = std::getenv(kNodeName) != nullptr;  // salloc starts its command elsewhere
+  return text == nullptr || !on_first_node ? 1 : std::max<std::int64_t>(1, std::atoll(text));
 }
 
 bool starts_on_every_node(const spec::RunSpec& run) {
@@ -147,7 +150,17 @@ void launch_on_nodes(spec::ProgramSpec& program, std::int64_t nodes, const fs::p
   program.ranks = {.launched_by = spec::LaunchedBy::srun, .count = std::to_string(nodes)};
   auto command = rank_command(program);
   command.front() = srun->string();
-  command.insert(command.end(), {fmt::format("--nodes={}", nodes), "--ntasks-per-node=1", adapter.string(), "node"});
+  command.insert(command.end(),
+                 {fmt::format("--nodes={}", nodes), "--ntasks-per-node=1", "--export=ALL", adapter.string(), "node"});
+  // The files that are read are those of the first node.
+  for (auto& file : program.files) {
+    for (auto at = file.path.find(kNodeRankTemplate); at != std::string::npos; at = file.path.find(kNodeRankTemplate)) {
+      file.path.replace(at, kNodeRankTemplate.size(), "0");
+    }
+  }
+  if (program.workdir.find(kNodeRankTemplate) != std::string::npos) {
+    throw LaunchError("[launch] workdir: all nodes start in one folder, so it cannot have {node_rank}");
+  }
   for (const auto& [name, value] : program.env) {
     if (value.find(kNodeRankTemplate) != std::string::npos) command.push_back("--env=" + name);
   }
@@ -156,7 +169,7 @@ void launch_on_nodes(spec::ProgramSpec& program, std::int64_t nodes, const fs::p
 }
 
 std::string coordinator_of_job() {
-  if (const char* node = std::getenv("SLURMD_NODENAME")) return node;
+  if (const char* node = std::getenv(kNodeName)) return node;
   return "localhost";
 }
 

@@ -48,7 +48,7 @@ std::vector<std::string> rank_command(const spec::ProgramSpec& program);
 // a number.
 void launch_ranks(spec::ProgramSpec& program);
 
-// Nodes of the Slurm job that this process is a part of; 1 outside of one.
+// Nodes of the Slurm job on whose first node this process runs; 1 elsewhere.
 std::int64_t nodes_of_job();
 
 // Whether the program has to be started on each node of its mesh: it names {node_rank} or {coordinator}, and nothing

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <filesystem>
 #include <utility>
 
@@ -25,14 +24,9 @@ using spec::Json;
 using Pointer = Json::json_pointer;
 
 constexpr const char* kSessionLabel = "perfbench-session";
-// An ended Job is of use as long as a user may come back to its sweep.
+// Ended Jobs are kept for a day so that `--resume` can read their state.
 constexpr std::int64_t kKeptS = 86400;
-
-// Names of Kubernetes have small letters only.
-std::string kubernetes_name(std::string name) {
-  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
-  return name;
-}
+constexpr const char* kContainer = "worker";
 
 std::string text_at(const Json& json, const char* pointer) {
   return json.value(Pointer(pointer), std::string());
@@ -70,9 +64,20 @@ constexpr std::array kEndReasons{
     EndReason{"TerminationByKubelet", AttemptState::crashed, true},
 };
 
+// The state of the worker's container; a cluster may add others to a pod.
 const Json* container_state(const Json& pod, const char* state) {
-  const Pointer place(std::string("/status/containerStatuses/0/state/") + state);
-  return pod.contains(place) ? &pod.at(place) : nullptr;
+  const Pointer containers("/status/containerStatuses");
+  const Pointer place(std::string("/state/") + state);
+  if (!pod.contains(containers)) return nullptr;
+  for (const auto& one : pod.at(containers)) {
+    if (one.value("name", "") == kContainer && one.contains(place)) return &one.at(place);
+  }
+  return nullptr;
+}
+
+std::string last_line(const std::string& text) {
+  const auto trimmed = trimmed_end(text);
+  return trimmed.substr(trimmed.rfind('\n') + 1);
 }
 
 // Why a pod does not start. A failed pull alternates between two reasons.
@@ -84,7 +89,9 @@ std::string why_pending(const Json& pod) {
   const Pointer conditions("/status/conditions");
   if (!pod.contains(conditions)) return "";
   for (const auto& one : pod.at(conditions)) {
-    if (one.value("type", "") == "PodScheduled" && one.value("status", "") == "False") return one.value("reason", "");
+    if (one.value("type", "") != "PodScheduled" || one.value("status", "") != "False") continue;
+    const auto message = one.value("message", "");
+    return one.value("reason", "") + (message.empty() ? "" : ": " + message);
   }
   return "";
 }
@@ -111,7 +118,8 @@ JobView failed_view(const Json& failed, const Json* pod) {
     out.may_go_on = known->may_go_on;
     out.is_out_of_sight = known->is_out_of_sight;
   } else if (container != nullptr) {
-    out.what = fmt::format("Failed ({}, exit code {})", reason, exit_code);
+    const auto message = last_line(container->value("message", ""));
+    out.what = fmt::format("Failed ({}, exit code {}{})", reason, exit_code, message.empty() ? "" : ": " + message);
     // 128 + SIGKILL. The kubelet does not always say that the kernel killed for memory, but little else kills.
     if (exit_code == 137) {
       out.unfinished = AttemptState::out_of_memory;
@@ -188,17 +196,16 @@ class Kubernetes : public JobLauncher {
     const auto file = job.log.parent_path() / "job.kubernetes.json";
     write_atomically(file, kubernetes_job(job, request_));
     const auto end = call({"create", "--filename=" + file.string()});
-    if (end.succeeded()) return kubernetes_name(job.name);
+    if (end.succeeded()) return job.name;
     // The cluster may have taken the job, although its answer was late.
     if (const auto found = find(job.name)) return *found;
     throw LaunchError("[launch] kubectl create: " + message_of(end));
   }
 
   std::optional<std::string> find(const std::string& name) override {
-    const auto job = kubernetes_name(name);
-    const auto end = call({"get", "job", job, "--ignore-not-found", "--output=name"});
+    const auto end = call({"get", "job", name, "--ignore-not-found", "--output=name"});
     if (!end.succeeded()) throw LaunchError("[launch] kubectl get job: " + message_of(end));
-    return end.output.empty() ? std::nullopt : std::optional(job);
+    return end.output.empty() ? std::nullopt : std::optional(name);
   }
 
   JobView look(const std::string& job) override {
@@ -229,8 +236,12 @@ Json pod_spec(const JobRequest& job, const LaunchRequest& request) {
   auto command = Json::array({"perfbench"});
   for (std::size_t i = 1; i < job.command.size(); ++i) command.push_back(without_expansion(job.command[i]));
   Json container{
-      {"name", "worker"},
+      {"name", kContainer},
       {"image", request.image},
+      {"env",
+       Json::array({{{"name", kNodeVariable}, {"valueFrom", {{"fieldRef", {{"fieldPath", "spec.nodeName"}}}}}}})},
+      // The end of the worker's output says why it ended.
+      {"terminationMessagePolicy", "FallbackToLogsOnError"},
       {"command", std::move(command)},
       {"volumeMounts",
        {{{"name", "shared-memory"}, {"mountPath", "/dev/shm"}}, {{"name", "results"}, {"mountPath", wanted.folder}}}}};
@@ -264,13 +275,12 @@ std::string kubernetes_job(const JobRequest& job, const LaunchRequest& request) 
         "[launch] --launcher kubernetes: {} is not in the volume's folder {}: name a place there with --runs",
         session.string(), wanted.folder));
   }
-  const auto name = kubernetes_name(job.name);
-  const Json label{{kSessionLabel, name}};
+  const Json label{{kSessionLabel, job.name}};
   Json labels = label;
   if (!wanted.queue.empty()) labels[kKueueQueue] = wanted.queue;
   const Json document{{"apiVersion", "batch/v1"},
                       {"kind", "Job"},
-                      {"metadata", {{"name", name}, {"labels", labels}}},
+                      {"metadata", {{"name", job.name}, {"labels", labels}}},
                       {"spec",
                        {{"completions", 1},
                         {"parallelism", 1},

@@ -9,6 +9,9 @@
 
 namespace perfbench::harness {
 
+// The variable in which a pod finds the name of its node.
+inline constexpr const char* kNodeVariable = "PERFBENCH_NODE";
+
 // Throws InputError if there is no kubectl, image or volume.
 std::unique_ptr<JobLauncher> kubernetes_launcher(const LaunchRequest& request);
 

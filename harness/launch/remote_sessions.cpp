@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <optional>
 #include <set>
@@ -144,15 +145,17 @@ void RemoteSessions::say(const std::string& text) const {
 
 std::shared_ptr<Session> RemoteSessions::open(const Cell& cell, const ExecutionSettings& settings) {
   const auto place = static_cast<std::size_t>(opened_) % launchers_.size();
-  const SessionRecord record{
-      .session_id = fmt::format("pb-{}-{}-{}", settings.sweep_id, spec::process_token().substr(0, 4), ++opened_),
-      .sweep_id = settings.sweep_id,
-      .sweep_kind = settings.sweep_kind,
-      .matrix = cell.matrix,
-      .begun_utc = utc_now(),
-      .working_dir = fs::current_path().string(),
-      .image = launchers_[place]->image(),
-      .launch = options_.places[place]};
+  auto id = fmt::format("pb-{}-{}-{}", settings.sweep_id, spec::process_token().substr(0, 4), ++opened_);
+  // Kubernetes allows small letters only.
+  std::transform(id.begin(), id.end(), id.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const SessionRecord record{.session_id = std::move(id),
+                             .sweep_id = settings.sweep_id,
+                             .sweep_kind = settings.sweep_kind,
+                             .matrix = cell.matrix,
+                             .begun_utc = utc_now(),
+                             .working_dir = fs::current_path().string(),
+                             .image = launchers_[place]->image(),
+                             .launch = options_.places[place]};
   sessions_.push_back(std::make_shared<Session>(settings.runs, record, launchers_[place]));
   return sessions_.back();
 }

@@ -33,6 +33,16 @@ std::optional<Recomputation> recomputation_of(const std::string& policy) {
   return std::nullopt;
 }
 
+// The formulas know where shards are, and take tensor parallel ranks inside a node, replicas of shards and pipeline
+// stages across nodes.
+std::optional<std::string> why_not_mesh(const spec::MeshSpec& mesh, const DeviceModel& device) {
+  if (mesh.dcn.tp > 1) return "tensor parallel ranks across nodes are not predicted";
+  if (mesh.ici.pp > 1) return "pipeline stages inside a node are not predicted";
+  if (mesh.fsdp() > 1 && mesh.ici.dp > 1) return "replicas of sharded weights inside a node are not predicted";
+  if (device.is_tpu() && mesh.dcn.size() > 1) return "several slices of TPUs are not predicted";
+  return std::nullopt;
+}
+
 // Why the predictor cannot have the run, apart from attention and memory traffic; nullopt if it can.
 std::optional<std::string> why_not(const RunSpec& run, const DeviceModel* device) {
   if (device == nullptr) return "workloads/predictor/rates.yaml has no figures for the hardware " + run.hardware;
@@ -43,8 +53,12 @@ std::optional<std::string> why_not(const RunSpec& run, const DeviceModel* device
   if (run.precision == Precision::fp8 && device->architecture.sustained_fraction_fp8 <= 0) {
     return "there is no figure for products in fp8 on " + device->figures.name;
   }
-  if (!recomputation_of(run.remat)) return "the predictor has no counts for remat=" + run.remat;
-  return std::nullopt;
+  const auto recomputation = recomputation_of(run.remat);
+  if (!recomputation) return "the predictor has no counts for remat=" + run.remat;
+  const bool keeps_all = *recomputation == Recomputation::none || *recomputation == Recomputation::minimal_flash;
+  if (run.scan && keeps_all) return "the predictor has no counts for scan=true with remat=" + run.remat;
+  if (!run.trains()) return "an evaluation is not predicted";
+  return why_not_mesh(run.mesh, *device);
 }
 
 }  // namespace
@@ -71,12 +85,16 @@ std::variant<TrainingSetup, std::string> setup_of_run(const RunSpec& run, const 
   out.microbatch = real(run.global_batch) / real(mesh.data_shards() * run.grad_accum);
   out.tp = mesh.tp();
   out.pp = mesh.pp();
+  out.interleaving = run.pipeline_chunks;
   out.replicas = mesh.fsdp() > 1 ? mesh.dp() : 1;
   out.sharding = mesh.fsdp() > 1 ? spec::ShardingKind::full_shard : stack.data_parallel;
   out.attention_kernel = kernel;
   out.recompute = *recomputation_of(run.remat);
   out.fp8 = run.precision == Precision::fp8;
   out.scan = run.scan;
+  out.lora = run.task == spec::Task::lora;
+  out.tp_overlap_fraction = stack.tp_overlap_fraction;
+  out.recomputes_last_product = stack.recomputes_last_product;
   out.gradient_bytes = stack.gradient_bytes;
   out.node_network_bytes_per_s = device->figures.node_network_bytes_per_s;
   return out;

@@ -54,6 +54,9 @@ std::optional<std::string> missing_fact(const PublishedEntry& entry) {
   if (row.devices == 0) return "the source gives no number of devices";
   if (!entry.model) return "the source gives no shape of the model";
   if (row.seq_len == 0) return "the source gives no sequence length";
+  if (row.global_batch == 0 && row.batch_per_device == 0 && row.setup.microbatch == 0) {
+    return "the source gives no batch";
+  }
   if (row.setup.stack.empty()) return "the row has no setup: its software stack is not described";
   if (entry.model->moe.n_experts > 0) return "models with experts are not predicted";
   return std::nullopt;

@@ -40,9 +40,12 @@ struct SoftwareStack {
   bool eager = false;           // the host launches each operator
   bool head_tf32 = false;       // the backward products of the logits take f32 operands
   double host_s = 0.002;        // of the host between two steps
-  std::string flash_kernel;     // of rates.yaml, for attention: flash; empty: it has none
+  // For cells of a matrix; a published row says these itself (workloads/spec/published_setup.h).
+  std::string flash_kernel;  // of rates.yaml, for attention: flash; empty: it has none
   std::string dot_product_kernel;
   spec::ShardingKind data_parallel = spec::ShardingKind::ddp;  // of replicas, if weights are not sharded
+  double tp_overlap_fraction = 0;                              // of tensor parallel communication, hidden
+  bool recomputes_last_product = false;                        // of a block, whose value nothing uses
   std::vector<std::string> source;
 
   template <class Self, class F>
@@ -65,6 +68,8 @@ struct SoftwareStack {
     f(Field{"flash_kernel", "kernel of attention: flash"}, self.flash_kernel);
     f(Field{"dot_product_kernel", "kernel of attention: dot_product"}, self.dot_product_kernel);
     f(Field{"data_parallel", "ddp or zero1, if weights are not sharded"}, self.data_parallel);
+    f(Field{"tp_overlap_fraction", "hidden part of tensor parallel communication", 0, 1}, self.tp_overlap_fraction);
+    f(Field{"recomputes_last_product", "remat: full repeats the last product, too"}, self.recomputes_last_product);
     f(Field{.name = "source", .help = "where the counts come from", .presence = kRequired}, self.source);
   }
 };

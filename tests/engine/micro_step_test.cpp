@@ -54,7 +54,7 @@ TEST_F(MicroStep, TimesEachOperationOfAStep) {
       const auto name = rows[i].at("name").get<std::string>();
       EXPECT_THAT(name, testing::StartsWith("step/" + std::string(spec::enum_name(work.operation)) + "/"));
       const bool failed = rows[i].value("error_occurred", false);
-      EXPECT_EQ(failed, kSmall.contains(work.operation)) << name;
+      EXPECT_EQ(failed, kSmall.contains(work.operation) || work.dtype == "f64") << name;
       if (failed) continue;
       EXPECT_GT(rows[i].at("real_time"), 0.0) << name;
       EXPECT_EQ(rows[i].at("calls"), static_cast<double>(work.calls)) << name;

@@ -34,13 +34,16 @@ constexpr std::int64_t kLongestSequence = 1024;  // for the positions of rope an
 class Call {
  public:
   explicit Call(const OperationWork& work) : work_(work), dtype_(work.dtype == "bf16" ? DType::bf16 : DType::f32) {
-    build();
+    if (work.dtype == engine::dtype_name(dtype_)) build();
   }
   bool is_known() const { return static_cast<bool>(run_); }
   void operator()() const { run_(); }
 
  private:
-  std::int64_t dim(std::size_t i) const { return work_.dims.at(i); }
+  std::int64_t dim(std::size_t i) const {
+    if (i >= work_.dims.size()) throw std::runtime_error("the row does not say its sizes");
+    return work_.dims[i];
+  }
   template <class Kind>
   Kind kind_of() const {
     const auto kind = spec::enum_value<Kind>(work_.kind);
@@ -290,16 +293,20 @@ void time_call(benchmark::State& state, const OperationWork& work) {
     return;
   }
   for (auto _ : state) (*call)();
-  state.counters["calls"] = static_cast<double>(work.calls);
-  if (work.flops > 0) report_flops(state, static_cast<double>(work.flops / work.calls));
-  report_bytes(state, static_cast<double>(work.bytes / work.calls));
+  const auto calls = static_cast<double>(work.calls);
+  state.counters["calls"] = calls;
+  if (work.flops > 0) report_flops(state, static_cast<double>(work.flops) / calls);
+  report_bytes(state, static_cast<double>(work.bytes) / calls);
 }
 
 void register_step(const std::string& file) {
   std::ifstream in(file);
   if (!in) throw std::runtime_error("cannot read " + file);
   for (std::string line; std::getline(in, line);) {
-    for (const auto& work : spec::parse_dry_operations(line).operations) {
+    const auto step = spec::parse_dry_operations(line);
+    if (!step.feasible) throw std::runtime_error(file + ": " + step.reason);
+    for (const auto& work : step.operations) {
+      if (work.calls == 0) continue;
       benchmark::RegisterBenchmark(name_of(work).c_str(), time_call, work)->UseRealTime();
     }
   }

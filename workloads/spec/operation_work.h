@@ -30,9 +30,7 @@ struct OperationWork {
     f(Field{"kind", "which operands of a product are transposed, or the kind of an attention, a norm or an activation"}
           .omitted_at_default(),
       self.kind);
-    f(Field{"dims", "of products m, n, k; of attention B, T, H, K, D; else rows and columns, or elements"}
-          .omitted_at_default(),
-      self.dims);
+    f(Field{"dims", "sizes, as OperandForm of engine/ops/ops.h lists them"}.omitted_at_default(), self.dims);
     f(Field{"calls", "how often a step calls it", 0}, self.calls);
     f(Field{"flops", "floating point operations of its products", 0}, self.flops);
     f(Field{"bytes", "of its operands, each read or written once", 0}, self.bytes);

@@ -11,8 +11,7 @@
 
 namespace perfbench::spec {
 
-// The place of the row in the scores. A reference row is never part of a fit that predicts other systems. An earlier
-// row is an older version of a reference table.
+// The place of the row in the scores. An earlier row is an older version of a reference table.
 enum class RowRole { external, reference, earlier };
 template <>
 struct EnumNames<RowRole> {

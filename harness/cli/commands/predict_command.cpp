@@ -37,8 +37,8 @@ std::vector<predict::ScoreSplit> splits_of(const PredictOptions& options) {
 }
 
 ExitCode predict_cells(const PredictOptions& options) {
-  if (options.score || options.rows) {
-    throw InputError("[predict] --score and --rows are about published rows: leave the matrix out");
+  if (options.score || options.rows || options.split) {
+    throw InputError("[predict] --score, --rows and --split are about published rows: leave the matrix out");
   }
   if (options.stack.empty()) {
     throw InputError("[predict] name the software that trains the cells with --stack, such as --stack xla-gpu-te");
@@ -52,6 +52,10 @@ ExitCode predict_cells(const PredictOptions& options) {
 
 ExitCode show_predictions(const PredictOptions& options) {
   if (!options.matrix.file.empty()) return predict_cells(options);
+  const auto& overrides = options.matrix.overrides;
+  if (!overrides.only.empty() || !overrides.set.empty()) {
+    throw InputError("[predict] --only and --set select cells of a matrix: name one");
+  }
   if (!options.score && !options.rows) {
     throw InputError("[predict] nothing to predict: name a matrix, or use --score or --rows for the published rows");
   }

@@ -309,8 +309,8 @@ TEST_F(LaunchCommand, ALauncherThatCannotWorkIsRefusedWithTheReason) {
 
 // This srun has the options that perfbench gives to Slurm's, and starts the tasks of all nodes here.
 constexpr const char* kSrun = R"(#!/bin/sh
-[ "$1 $2 $3 $4 $5" = '--ntasks=2 --label --kill-on-bad-exit=1 --nodes=2 --ntasks-per-node=1' ] || exit 9
-shift 5
+[ "$1 $2 $3 $4 $5 $6" = '--ntasks=2 --label --kill-on-bad-exit=1 --nodes=2 --ntasks-per-node=1 --export=ALL' ] || exit 9
+shift 6
 for node in 0 1; do SLURM_NODEID=$node "$@" | sed "s/^/$node: /"; done
 )";
 
@@ -336,6 +336,11 @@ TEST_F(LaunchCommand, AProgramOfSeveralNodesIsStartedOnEachWithItsNumber) {
     if (entry.path().filename() == "program.log") log += text_of(entry.path());
   }
   EXPECT_THAT(log, AllOf(HasSubstr("0: node 0/0 of n7:6000, {node}\n"), HasSubstr("1: node 1/1 of n7:6000, {node}\n")));
+
+  auto of_salloc = job;  // its command runs on another machine
+  of_salloc.erase("SLURMD_NODENAME");
+  const auto outside = run_perfbench({"sweep", "m.yaml", "--db", "salloc.db"}, dir_, of_salloc);
+  EXPECT_THAT(outside.output + outside.error_output, HasSubstr("--launcher slurm"));
 
   job["SLURM_JOB_NUM_NODES"] = "1";
   const auto refused = run_perfbench({"sweep", "m.yaml", "--db", "one.db"}, dir_, job);

@@ -35,8 +35,11 @@ std::string pod(const std::string& status, const std::string& made = "2026-01-31
                      made, node, status);
 }
 
+// Beside a container that the cluster added.
 std::string container(const std::string& state) {
-  return R"("containerStatuses": [{"state": {)" + state + "}}]";
+  return R"("containerStatuses": [{"name": "istio-proxy", "state": {"terminated": {"reason": "Completed", "exitCode": 0},
+            "waiting": {"reason": "PodInitializing"}}}, {"name": "worker", "state": {)" +
+         state + "}}]";
 }
 
 std::string terminated(const std::string& reason, int exit_code) {
@@ -57,6 +60,10 @@ TEST(KubernetesJob, WaitsUntilItsPodRuns) {
       seen(job(), pod(R"("phase": "Pending", )" + condition("PodScheduled", "Unschedulable", "False"), "t", ""));
   EXPECT_EQ(unschedulable.state, JobState::queued);
   EXPECT_EQ(unschedulable.what, "Pending (Unschedulable)");
+  const auto with_message = parse_kubernetes_job(
+      R"({"items": [{"kind": "Job"}, {"kind": "Pod", "status": {"phase": "Pending", "conditions": [{"type": "PodScheduled",
+          "status": "False", "reason": "Unschedulable", "message": "0/3 nodes are available"}]}}]})");
+  EXPECT_EQ(with_message.what, "Pending (Unschedulable: 0/3 nodes are available)");
   EXPECT_EQ(unschedulable.nodes, "");
   for (const auto* reason : {"ErrImagePull", "ImagePullBackOff"}) {
     const auto state = container(fmt::format(R"("waiting": {{"reason": "{}"}})", reason));
@@ -122,6 +129,13 @@ TEST(KubernetesJob, EndReasonSaysWhatBecomesOfItsAttempts) {
   }
 }
 
+TEST(KubernetesJob, EndNamesTheLastLineOfItsOutput) {
+  const auto state =
+      container(R"("terminated": {"reason": "Error", "exitCode": 3, "message": "first\n[worker] why\n"})");
+  EXPECT_EQ(seen(job(condition("Failed", "BackoffLimitExceeded")), pod(R"("phase": "Failed", )" + state)).what,
+            "Failed (Error, exit code 3: [worker] why)");
+}
+
 // A node that was taken away has left no pod behind, and may still run it.
 TEST(KubernetesJob, ThatIsGoneMayStillRun) {
   const auto without_pod = seen(job(condition("Failed", "BackoffLimitExceeded")));
@@ -145,7 +159,7 @@ TEST(KubernetesJob, OtherTextIsNoAnswer) {
 }
 
 TEST(KubernetesJob, HasOnePodThatSharesItsNodeWithNoOtherSession) {
-  const JobRequest request{.name = "pb-20260131T120000Z-3f09-1",
+  const JobRequest request{.name = "pb-20260131t120000z-3f09-1",
                            .command = {"/opt/perfbench", "worker", "/mnt/results/a $(b)/s.runs/sessions/pb"},
                            .log = "/mnt/results/a $(b)/s.runs/sessions/pb/job.log"};
   const LaunchRequest launch{.launcher = "kubernetes",
@@ -162,6 +176,8 @@ TEST(KubernetesJob, HasOnePodThatSharesItsNodeWithNoOtherSession) {
   EXPECT_EQ(at("/metadata/labels/perfbench-session"), at("/metadata/name"));
   EXPECT_EQ(at("/spec/template/metadata/labels/perfbench-session"), at("/metadata/name"));
   EXPECT_EQ(at("/spec/backoffLimit"), 0);
+  EXPECT_EQ(at("/spec/template/spec/containers/0/env/0/name"), kNodeVariable);
+  EXPECT_EQ(at("/spec/template/spec/containers/0/env/0/valueFrom/fieldRef/fieldPath"), "spec.nodeName");
   EXPECT_EQ(at("/spec/template/spec/restartPolicy"), "Never");
   EXPECT_EQ(at("/spec/template/spec/securityContext/runAsUser"), geteuid());
   EXPECT_THAT(at("/spec/template/spec/containers/0/command").get<std::vector<std::string>>(),

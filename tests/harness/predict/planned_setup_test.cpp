@@ -83,17 +83,32 @@ TEST(PlannedSetup, IsThatOfThePublishedRowWithTheSettingsOfTheRun) {
 
 TEST(PlannedSetup, DividesTheBatchAsTheEngineDoes) {
   auto run = run_of("pax-gpt-5b", "h100");
-  run.mesh.ici = {.dp = 2, .fsdp = 4, .tp = 2};
+  run.mesh = {.ici = {.fsdp = 4, .tp = 2}, .dcn = {.dp = 2, .pp = 2}};
+  run.pipeline_chunks = 3;
   run.global_batch = 64;
   run.grad_accum = 4;
   const auto& data = shipped().data;
   const auto made = setup_of_run(run, data.stacks.at("xla-gpu-te"), data);
   const auto& setup = std::get<TrainingSetup>(made);
-  EXPECT_EQ(setup.devices, 16);
+  EXPECT_EQ(setup.devices, 32);
+  EXPECT_EQ(setup.interleaving, 3);
   EXPECT_EQ(setup.microbatch, 2);
   EXPECT_EQ(setup.microbatches, 4);
   EXPECT_EQ(setup.replicas, 2);
   EXPECT_EQ(setup.shards(), 4);
+}
+
+TEST(PlannedSetup, TakesTheRestFromTheTaskAndTheStack) {
+  auto run = run_of("pax-gpt-5b", "h100");
+  run.task = spec::Task::lora;
+  run.attention = spec::AttentionKind::flash;
+  const auto& data = shipped().data;
+  const auto made = setup_of_run(run, data.stacks.at("megatron-2024"), data);
+  const auto& setup = std::get<TrainingSetup>(made);
+  EXPECT_TRUE(setup.lora);
+  EXPECT_EQ(setup.tp_overlap_fraction, 0.7);
+  EXPECT_TRUE(setup.recomputes_last_product);
+  EXPECT_EQ(setup.sharding, spec::ShardingKind::zero1);
 }
 
 TEST(PlannedSetup, SaysWhyThereIsNone) {
@@ -110,6 +125,16 @@ TEST(PlannedSetup, SaysWhyThereIsNone) {
   EXPECT_THAT(changed([](auto& r) { r.remat = "save_qkv_proj"; }), HasSubstr("remat=save_qkv_proj"));
   EXPECT_THAT(changed([](auto& r) { r.model.moe.n_experts = 8; }), HasSubstr("experts"));
   EXPECT_THAT(changed([](auto& r) { r.mesh.ici.ep = 2; }), HasSubstr("experts"));
+  EXPECT_THAT(changed([](auto& r) { r.task = spec::Task::eval; }), HasSubstr("an evaluation"));
+  EXPECT_THAT(changed([](auto& r) { r.scan = true; }), HasSubstr("scan=true with remat=none"));
+  // Places of axes for which there is no formula.
+  EXPECT_THAT(changed([](auto& r) { r.mesh.dcn.tp = 2; }), HasSubstr("across nodes"));
+  EXPECT_THAT(changed([](auto& r) { r.mesh.ici.pp = 2; }), HasSubstr("stages inside a node"));
+  EXPECT_THAT(changed([](auto& r) { r.mesh.ici = {.dp = 2, .fsdp = 4}; }), HasSubstr("replicas of sharded weights"));
+  auto tpu = run_of("pax-gpt-5b", "tpu-v5e");
+  EXPECT_EQ(reason_for(tpu, "xla-tpu"), "none");
+  tpu.mesh.dcn.fsdp = 2;
+  EXPECT_THAT(reason_for(tpu, "xla-tpu"), HasSubstr("several slices"));
   EXPECT_THAT(reason_for(run, "seqax"), HasSubstr("attention=flash by seqax on a100-80g"));
   EXPECT_THAT(reason_for(run, "xla-tpu"), HasSubstr("attention=flash by xla-tpu on a100-80g"));
 }

@@ -142,6 +142,7 @@ def check_comparison(harness):
     # Other work on this machine may leave it undecided, but does not hide half of the time of the products.
     check(ended.returncode in (1, 2), f"a planted slowdown gives {ended.returncode}: {ended.stdout}{ended.stderr}")
     (step,) = [one for one in json.loads(ended.stdout)["cells"][0]["metrics"] if one["metric"] == "step_time_s"]
+    check(step["ratio"], f"no pair was undisturbed by other work on this machine: {ended.stderr}")
     check(step["ratio"] > 1.2, f"a planted slowdown of half of the products changes a step by {step['ratio']}")
     places = rows("pairs.db", "SELECT count(DISTINCT job), count(DISTINCT nodes) FROM attempt_jobs")
     check(places == [(1, 1)], f"the pairs ran in {places} jobs and nodes")

@@ -73,13 +73,7 @@ int run(const std::vector<std::string>& arguments) {
 int become_node_program(const std::vector<std::string>& arguments) {
   const char* rank = std::getenv("SLURM_NODEID");
   if (rank == nullptr) return usage_error("node: SLURM_NODEID is not set; srun starts it");
-  const auto fill = [&](std::string text) {
-    const auto mark = perfbench::harness::kNodeRankTemplate;
-    for (auto at = text.find(mark); at != std::string::npos; at = text.find(mark, at)) {
-      text.replace(at, mark.size(), rank);
-    }
-    return text;
-  };
+  const auto fill = [&](const std::string& text) { return perfbench::harness::with_node_rank(text, rank); };
   constexpr std::string_view kEnv = "--env=";
   std::size_t i = 0;
   for (; i < arguments.size() && arguments[i].starts_with(kEnv); ++i) {

@@ -153,11 +153,7 @@ void launch_on_nodes(spec::ProgramSpec& program, std::int64_t nodes, const fs::p
   command.insert(command.end(),
                  {fmt::format("--nodes={}", nodes), "--ntasks-per-node=1", "--export=ALL", adapter.string(), "node"});
   // The files that are read are those of the first node.
-  for (auto& file : program.files) {
-    for (auto at = file.path.find(kNodeRankTemplate); at != std::string::npos; at = file.path.find(kNodeRankTemplate)) {
-      file.path.replace(at, kNodeRankTemplate.size(), "0");
-    }
-  }
+  for (auto& file : program.files) file.path = with_node_rank(file.path, "0");
   if (program.workdir.find(kNodeRankTemplate) != std::string::npos) {
     throw LaunchError("[launch] workdir: all nodes start in one folder, so it cannot have {node_rank}");
   }

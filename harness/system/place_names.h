@@ -21,6 +21,12 @@ inline constexpr std::array<std::string_view, 6> kPlaceNames{kCoordinator, "cwd"
 
 // Stands for the number of the node in a command that srun starts on each node. `perfbench-adapter node` replaces it.
 inline constexpr std::string_view kNodeRankTemplate = "{node_rank}";
+inline std::string with_node_rank(std::string text, std::string_view rank) {
+  for (std::size_t at = 0; (at = text.find(kNodeRankTemplate, at)) != std::string::npos; at += rank.size()) {
+    text.replace(at, kNodeRankTemplate.size(), rank);
+  }
+  return text;
+}
 
 inline bool is_place_name(std::string_view name) {
   return std::find(kPlaceNames.begin(), kPlaceNames.end(), name) != kPlaceNames.end();
